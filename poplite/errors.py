@@ -584,7 +584,15 @@ def checked_integer(value: object, what: str, least: int | None = None) -> int:
     return number
 
 
-def checked_kind(value: object, kind: type[T], what: str, fix: str) -> T:
+def checked_kind(
+    value: object,
+    kind: type[T],
+    what: str,
+    fix: str,
+    noun: str = "",
+    *,
+    error: type[PopliteError] = ElementTypeError,
+) -> T:
     """Return an object of a class; refuse anything else.
 
     Args:
@@ -592,15 +600,18 @@ def checked_kind(value: object, kind: type[T], what: str, fix: str) -> T:
         kind: the class.
         what: the call and the argument, for the message.
         fix: a valid argument.
+        noun: what the value is not, after it in the message; by default the message ends with it.
+        error: the class of the error.
 
     Raises:
-        ElementTypeError: for anything else.
+        ElementTypeError: for anything else, unless `error` is another class.
 
     >>> checked_kind("heat", str, "report.to_html: title", 'title="heat"')
     'heat'
     """
     if not isinstance(value, kind):
-        raise ElementTypeError(f"{what} is {clipped(value)}", found=of_type(value), fix=fix)
+        text = f"{what} {clipped(value)} is not {noun}" if noun else f"{what} is {clipped(value)}"
+        raise error(text, found=of_type(value), fix=fix)
     return value
 
 

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING
 
 from poplite import errors
 from poplite.errors import ControlProgramError, DeviceRuntimeError, UnknownName, did_you_mean
-from poplite.mpi.channel import ENDED, FOLDER, FirstEnd, last_step, left, lost
+from poplite.mpi.ranks import ENDED, FOLDER, FirstEnd, last_step, left, lost
 from poplite.poplar.absent import absent_names
 from poplite.text import amount
 from poplite.tools.viz import main as viz

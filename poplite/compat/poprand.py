@@ -19,6 +19,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+import poplite.ops.random_numbers as random_numbers
 from poplite import ops
 from poplite.compat.arguments import checked, library_codelets as _library_codelets
 from poplite.errors import (
@@ -34,16 +35,6 @@ from poplite.graph.tensor.tensor import Tensor, check_own, of_variable
 from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.graph.tile_mapping import TileMapping
 from poplite.ops.operands import FLOATS, check_placed, check_type, invalid_value, steps_for
-from poplite.ops.random_numbers import (
-    CHOSEN,
-    TWO_32,
-    drawn_type,
-    normal_fields,
-    number_of,
-    threshold,
-    truncated_fields,
-    uniform_fields,
-)
 from poplite.poplar.absent import shown as _shown
 from poplite.program import Copy, Sequence as Steps
 from poplite.text import clipped, integer_or_none, of_type
@@ -181,10 +172,12 @@ def uniform(
     mapping, shape = _mapping_of("uniform", graph, reference), reference.shape
     element = element_type(out_type)
     if element.is_floating_point:
-        drawn_type("poprand.uniform", shape, element, FLOATS, None)
-        uniform_fields("poprand.uniform", element, min_val, max_val, ("min_val", "max_val"))
+        random_numbers.drawn_type("poprand.uniform", shape, element, FLOATS, None)
+        random_numbers.uniform_fields(
+            "poprand.uniform", element, min_val, max_val, ("min_val", "max_val")
+        )
         return ops.random.uniform(draw.key(), shape, min_val, max_val, **draw.how(element, mapping))
-    drawn_type("poprand.uniform", shape, element, INTEGERS, None)
+    random_numbers.drawn_type("poprand.uniform", shape, element, INTEGERS, None)
     low, last = _whole_range(element, min_val, max_val)
     return ops.random.integers(draw.key(), shape, low, last + 1, **draw.how(element, mapping))
 
@@ -193,7 +186,7 @@ def _whole_range(element: ElementClass, min_val: float, max_val: float) -> tuple
     """Return the smallest and the largest integer of a range, or raise."""
     low = _whole(element, "min_val", min_val, math.ceil)
     last = _whole(element, "max_val", max_val, math.floor)
-    if not low <= last < low + TWO_32:
+    if not low <= last < low + random_numbers.TWO_32:
         raise InvalidOption(
             f"poprand.uniform: from min_val {min_val!r} to max_val {max_val!r} there are "
             f"{max(0, last - low + 1):,} whole numbers",
@@ -208,7 +201,7 @@ def _whole(element: ElementClass, name: str, value: float, toward: Callable[[flo
     what, limits = "poprand.uniform", np.iinfo(element.dtype.name)
     number = integer_or_none(value)
     if number is None:
-        fraction = number_of(what, name, value)
+        fraction = random_numbers.number_of(what, name, value)
         if not math.isfinite(fraction):
             raise invalid_value(what, name, value, f"a finite number, such as {name}=1")
         number = toward(fraction)
@@ -235,8 +228,10 @@ def bernoulli(
     """Record elements that are 1 with a probability and otherwise 0, `poprand::bernoulli`."""
     draw = _draw("bernoulli", graph, seed, seed_modifier, prog, debug_context)
     mapping = _mapping_of("bernoulli", graph, reference)
-    element = drawn_type("poprand.bernoulli", reference.shape, out_type, CHOSEN, None)
-    threshold("poprand.bernoulli", "prob", prob)
+    element = random_numbers.drawn_type(
+        "poprand.bernoulli", reference.shape, out_type, random_numbers.CHOSEN, None
+    )
+    random_numbers.threshold("poprand.bernoulli", "prob", prob)
     return ops.random.bernoulli(draw.key(), reference.shape, prob, **draw.how(element, mapping))
 
 
@@ -255,8 +250,8 @@ def normal(
     """Record normally distributed numbers, `poprand::normal`."""
     draw = _draw("normal", graph, seed, seed_modifier, prog, debug_context)
     mapping = _mapping_of("normal", graph, reference)
-    element = drawn_type("poprand.normal", reference.shape, out_type, FLOATS, None)
-    normal_fields("poprand.normal", mean, std_dev, "std_dev")
+    element = random_numbers.drawn_type("poprand.normal", reference.shape, out_type, FLOATS, None)
+    random_numbers.normal_fields("poprand.normal", mean, std_dev, "std_dev")
     return ops.random.normal(
         draw.key(), reference.shape, mean, std_dev, **draw.how(element, mapping)
     )
@@ -281,9 +276,11 @@ def truncatedNormal(
     """
     draw = _draw("truncatedNormal", graph, seed, seed_modifier, prog, debug_context)
     mapping = _mapping_of("truncatedNormal", graph, reference)
-    element = drawn_type("poprand.truncatedNormal", reference.shape, out_type, FLOATS, None)
+    element = random_numbers.drawn_type(
+        "poprand.truncatedNormal", reference.shape, out_type, FLOATS, None
+    )
     names = "std_dev", "alpha"
-    truncated_fields("poprand.truncatedNormal", mean, std_dev, alpha, names)
+    random_numbers.truncated_fields("poprand.truncatedNormal", mean, std_dev, alpha, names)
     return ops.random.truncated_normal(
         draw.key(), reference.shape, mean, std_dev, alpha, **draw.how(element, mapping)
     )
@@ -318,8 +315,8 @@ def dropout(
             found=f"reference '{reference.name}' is {type_and_shape(reference)}",
             fix=f"pass an input of shape {shape}",
         )
-    threshold(what, "keep_probability", keep_probability)
-    factor = number_of(what, "scale", scale)
+    random_numbers.threshold(what, "keep_probability", keep_probability)
+    factor = random_numbers.number_of(what, "scale", scale)
     scaled = input if keep_probability == 1 else input * factor
     kept = ops.random.bernoulli(
         draw.key(), shape, keep_probability, mapping=mapping, program=draw.prog

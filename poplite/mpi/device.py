@@ -42,7 +42,6 @@ from poplite.executable.steps import action_text
 from poplite.files import checked_path
 from poplite.machine.device import Device as PoplarDevice
 from poplite.machine.target import Target
-from poplite.mpi.channel import say_end, started_mpi, watch_own_end
 from poplite.mpi.messages import (
     HOST,
     CopiedPieces,
@@ -55,25 +54,16 @@ from poplite.mpi.messages import (
     to_rank,
 )
 from poplite.mpi.rank_plan import POISON, Exchange, equal_cut, rank_plan
-from poplite.mpi.ranks import Ranks, Word, as_others_raise
+from poplite.mpi.ranks import Ranks, Word, as_others_raise, say_end, started_mpi, watch_own_end
 from poplite.mpi.transport import OtherRanks
 from poplite.report.execution import BetweenRanks
+from poplite.simulator import states
 from poplite.simulator.accounts import Accounts
 from poplite.simulator.engine_arguments import LoadedPrograms, Setup, Source, check_root
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.host_tensors import ByMoves, ByView, HostAccess
 from poplite.simulator.run.slot_counts import SlotTotals
 from poplite.simulator.simulated import Simulated
-from poplite.simulator.states import (
-    STATES,
-    Bytes,
-    EngineState,
-    StateFile,
-    Taken,
-    chunks_of,
-    reading,
-    write_state,
-)
 from poplite.text import amount, clipped, integer_or_none, of_type
 from poplite.view import runs
 
@@ -245,7 +235,7 @@ class OnRank:
 
         arena, strict = self._simulated.arena, self._simulated.strict
         self._memories = [arena.parts] if strict is None else [arena.parts, strict.shadow.parts]
-        state = EngineState(executable, arena, made, self.links, strict, plan.rows)
+        state = states.EngineState(executable, arena, made, self.links, strict, plan.rows)
         self._states = StatesOnRanks(self, state, self._memories, ranks, self._peers, self._owners)
         self._counts = _Counts(made.counts, plan.rows)
         self._unsent: dict[str, Int64] = {}  # initial counts: other engines sent these messages
@@ -472,8 +462,8 @@ class StatesOnRanks:
     def __init__(
         self,
         loaded: OnRank,
-        state: EngineState,
-        memories: Sequence[Sequence[Bytes]],
+        state: states.EngineState,
+        memories: Sequence[Sequence[states.Bytes]],
         ranks: Ranks,
         peers: OtherRanks,
         owners: Owners,
@@ -496,7 +486,7 @@ class StatesOnRanks:
         """Write the file, and tell the others the outcome."""
         said: tuple[Which | None, Exception | None]
 
-        def collected(kind: int, replica: int, begin: int, end: int) -> Bytes:
+        def collected(kind: int, replica: int, begin: int, end: int) -> states.Bytes:
             which = kind, replica, begin, end
             self._ranks.from_host(_SAVE, (which, None))
             found, memory = np.zeros(end - begin, np.uint8), self._memories[kind][replica]
@@ -508,7 +498,7 @@ class StatesOnRanks:
         members = self._state.members(partial(collected, 0), partial(collected, 1))
 
         try:
-            write_state(name, self._state.saved(), members)
+            states.write_state(name, self._state.saved(), members)
         except BaseException as error:
             said = None, as_others_raise(error, _SAVE)
             self._ranks.from_host(_SAVE, said)
@@ -528,10 +518,10 @@ class StatesOnRanks:
         """Read a file on rank 0; if rank 0 rejects it, all ranks do."""
         name = str(checked_path(path, _LOAD, "run.state"))
         self._loaded.check_idle(_LOAD)
-        with STATES.loading(repr(name)), ExitStack() as stack:
+        with states.STATES.loading(repr(name)), ExitStack() as stack:
 
-            def checked() -> tuple[StateFile, Taken]:
-                file = stack.enter_context(reading(name))
+            def checked() -> tuple[states.StateFile, states.Taken]:
+                file = stack.enter_context(states.reading(name))
                 return file, self._state.checked(file, name, _LOAD)
 
             read = self._ranks.on_host(_LOAD, checked)
@@ -546,7 +536,7 @@ class StatesOnRanks:
                 self._loaded.load()
                 raise
 
-    def _fill(self, file: StateFile | None, taken: Taken) -> None:
+    def _fill(self, file: states.StateFile | None, taken: states.Taken) -> None:
         """Restore memory, and the state that only rank 0 has, from a checked file."""
 
         def filled() -> None:
@@ -557,11 +547,11 @@ class StatesOnRanks:
         for kind, parts in enumerate(self._memories):
             for replica in range(len(parts)):
                 chunks = iter(()) if file is None else self._state.chunks(file, kind, replica)
-                for begin, end in chunks_of(self._state.size):
+                for begin, end in states.chunks_of(self._state.size):
                     chunk = self._ranks.on_host(_LOAD, partial(next, chunks))
                     self._spread((kind, replica, begin, end), chunk)
 
-    def _spread(self, which: Which, chunk: Bytes | None) -> None:
+    def _spread(self, which: Which, chunk: states.Bytes | None) -> None:
         """Send a chunk that rank 0 has read to its owners."""
         kind, replica, begin, end = which
         if chunk is not None:
@@ -576,7 +566,7 @@ class StatesOnRanks:
         for first, last in zip(begins[some].tolist(), ends[some].tolist(), strict=True):
             yield max(first, begin), min(last, end)
 
-    def _pass(self, call: str, which: Which, chunk: Bytes | None, planned: Planned) -> None:
+    def _pass(self, call: str, which: Which, chunk: states.Bytes | None, planned: Planned) -> None:
         """Exchange the bytes of a chunk between memory and, on rank 0, the chunk itself."""
         kind, replica, begin, end = which
         found = planned(HOST, np.array([begin]), np.array([end]), self._owners)

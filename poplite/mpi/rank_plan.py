@@ -31,23 +31,9 @@ from poplite.arrays.intervals import Int64
 from poplite.compile.lower_copies import NO_MOVES
 from poplite.compile.places import joined_columns
 from poplite.cost.step_cost import tile_cycles
-from poplite.executable import encoding as op
+from poplite.executable import encoding as op, steps as compiled
 from poplite.executable.encoding import COUNT_WORD, Code, Moves, joined_moves, positions
 from poplite.executable.executable import Executable
-from poplite.executable.steps import (
-    Action,
-    ComputeStep,
-    CopyStep,
-    Equal,
-    Fail,
-    HostTensor,
-    NoCase,
-    Print,
-    RowTransfer,
-    Stamp,
-    Transfer,
-    Vertices,
-)
 from poplite.frozen import frozen
 from poplite.mpi.messages import (
     EVERYONE,
@@ -113,7 +99,7 @@ def _work(executable: Executable, tiles: int) -> npt.NDArray[np.float64]:
     work = np.zeros(tiles)
     origins = iter(executable.origins)
     for number, (step, times) in enumerate(zip(executable.steps, _times(executable), strict=True)):
-        if not isinstance(step, ComputeStep):
+        if not isinstance(step, compiled.ComputeStep):
             continue
         tile_of = next(origins).tile_of
         if executable.costs:
@@ -176,7 +162,7 @@ class RankStep:
         vertex_ranks: int64[vertices], the rank of each vertex; empty for a Copy.
     """
 
-    step: ComputeStep | CopyStep
+    step: compiled.ComputeStep | compiled.CopyStep
     before: Messages
     after: Messages
     vertex_ranks: Int64
@@ -187,7 +173,7 @@ def rank_steps(executable: Executable, owners: Owners, rank: int) -> list[RankSt
     found: list[RankStep] = []
     origins = iter(executable.origins)
     for step in executable.steps:
-        if isinstance(step, CopyStep):
+        if isinstance(step, compiled.CopyStep):
             found.append(_copy_of_rank(step, owners, rank))
         else:
             found.append(_compute_of_rank(step, owners, owners.of_vertices(next(origins)), rank))
@@ -214,7 +200,9 @@ class _Touched:
     writes: npt.NDArray[np.bool_]
 
 
-def _compute_of_rank(step: ComputeStep, owners: Owners, vertex_ranks: Int64, rank: int) -> RankStep:
+def _compute_of_rank(
+    step: compiled.ComputeStep, owners: Owners, vertex_ranks: Int64, rank: int
+) -> RankStep:
     numbers, touched = _touched(step, vertex_ranks, owners)
     here = owners.end
     is_direct, is_temporary = touched.begin < here, touched.begin >= here
@@ -247,7 +235,7 @@ def _compute_of_rank(step: ComputeStep, owners: Owners, vertex_ranks: Int64, ran
 
 
 def _touched(
-    step: ComputeStep, vertex_ranks: Int64, owners: Owners
+    step: compiled.ComputeStep, vertex_ranks: Int64, owners: Owners
 ) -> tuple[list[Int64], _Touched]:
     """Return the numbers of each group's vertices, and the runs that they access.
 
@@ -304,7 +292,7 @@ def _moves(whole: Moves, own: CopiedPieces) -> Moves:
 # -- copies ----------------------------------------------------------------------------------------
 
 
-def _copy_of_rank(step: CopyStep, owners: Owners, rank: int) -> RankStep:
+def _copy_of_rank(step: compiled.CopyStep, owners: Owners, rank: int) -> RankStep:
     to, start = _whole_records(step.moves, owners)
     is_whole = (to >= 0) & ((start == to) | (start == EVERYONE))
     kept = Moves(step.moves.records[is_whole & (to == rank)], step.moves.pieces)
@@ -344,7 +332,7 @@ def _only_owner(begin: Int64, end: Int64, owners: Owners) -> Int64:
 # Starts of affine columns and table positions of flat columns advance; tables are unchanged.
 
 
-def subset(group: Vertices, is_taken: npt.NDArray[np.bool_]) -> Vertices:
+def subset(group: compiled.Vertices, is_taken: npt.NDArray[np.bool_]) -> compiled.Vertices:
     """Return the vertices of a group for which `is_taken`, bool[vertices], is true, by run.
 
     The result may be empty, but still has the class of the group.
@@ -443,7 +431,7 @@ def rank_plan(
     layout.reserve_temporaries(poison.stop - layout.temporary_base)
     own_steps = [each.step for each in steps]
     if is_poisoned:
-        own_steps.append(CopyStep("poison", _poisoning(owners, rank, poison)))
+        own_steps.append(compiled.CopyStep("poison", _poisoning(owners, rank, poison)))
     own = replace(executable, steps=tuple(own_steps), programs=programs, layout=layout)
     return RankPlan(own, tuple(planner.exchanges), rows, places, poison)
 
@@ -577,22 +565,22 @@ class _Planner:
         place = first[run] * WORD_BYTES
         return messages(ranks[first[run]], receiver, CopiedPieces(place, place, size[run]))
 
-    def _action(self, action: Action) -> Messages:
+    def _action(self, action: compiled.Action) -> Messages:
         """Return the messages that send the data an action reads to the ranks that perform it."""
-        tensors: list[HostTensor | None] = []
+        tensors: list[compiled.HostTensor | None] = []
         bytes_read: list[int | None] = []
         match action:
-            case Print(tensor=tensor) | Equal(tensor=tensor):
+            case compiled.Print(tensor=tensor) | compiled.Equal(tensor=tensor):
                 tensors = [tensor]
-            case Fail(shown=shown, predicate=predicate):
+            case compiled.Fail(shown=shown, predicate=predicate):
                 tensors = [shown, predicate]
-            case NoCase(control=control):
+            case compiled.NoCase(control=control):
                 tensors = [control]
-            case Stamp(since=since):
+            case compiled.Stamp(since=since):
                 tensors = [since]
-            case RowTransfer(offset=offset):
+            case compiled.RowTransfer(offset=offset):
                 tensors = [offset]
-            case Transfer(metadata=metadata):
+            case compiled.Transfer(metadata=metadata):
                 bytes_read = [metadata]
         known = [each for each in tensors if each is not None]
         bytes_read += [each.metadata for each in known]
@@ -600,7 +588,7 @@ class _Planner:
         pieces = [CopiedPieces(*each.moves.blocks()) for each in known]
         begin = np.concatenate([at, *(each.start for each in pieces)])
         end = np.concatenate([at + 1, *(each.start + each.size for each in pieces)])
-        if isinstance(action, Print | Transfer | RowTransfer):
+        if isinstance(action, compiled.Print | compiled.Transfer | compiled.RowTransfer):
             return to_rank(HOST, begin, end, self._owners)
         return to_everyone(begin, end, self._owners)
 

@@ -42,10 +42,9 @@ from poplite.executable import encoding as op
 from poplite.executable.steps import Action, HostFunctionCall, Print, RowTransfer, Transfer
 from poplite.frozen import frozen
 from poplite.jit.build import processors
-from poplite.mpi.channel import last_step
 from poplite.mpi.messages import Messages
 from poplite.mpi.rank_plan import Exchange
-from poplite.mpi.ranks import Ranks, Word, stopped_by, text_of
+from poplite.mpi.ranks import Ranks, Word, last_step, stopped_by, text_of
 from poplite.simulator.running import Running, Stopped
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from typing import Any
 from poplite.errors import AxisError, ElementTypeError, MissingAxisError, TensorCreationError
 from poplite.expr.operations import kind_of
 from poplite.expr.tree import ElementClass
+from poplite.named import elementwise, shaping
 from poplite.named.axes import (
     Axes,
     AxesLike,
@@ -27,38 +28,7 @@ from poplite.named.axes import (
     some,
 )
 from poplite.named.changed_axes import only_axis, spelled
-from poplite.named.elementwise import (
-    Elementwise,
-    NumberOp,
-    StopGradient,
-    absolute,
-    apply,
-    cast,
-    check_no_outer,
-    exp,
-    is_strict_block,
-    log,
-    of_floats,
-    result_type,
-    safelog,
-    sqrt,
-    square,
-    stop_gradient,
-)
 from poplite.named.op import Op, as_op, nodes_below, texts_of, written_as
-from poplite.named.shaping import (
-    Broadcast,
-    Concat,
-    Regrouped,
-    Relabelled,
-    Slice,
-    axes_with_order,
-    broadcast,
-    cast_axes,
-    concat,
-    sliced_op,
-    with_axes_order,
-)
 from poplite.named.tensors import Gradient, Keep, PlacedByHint
 from poplite.text import amount, clipped, of_type, why_not_called
 from poplite.types import BOOL, FLOAT, INT, UNSIGNED_INT
@@ -149,7 +119,7 @@ def _reduce(how: str, value: Any, reduction_axes: Any, out_axes: Any, what: str)
     if how in ("min", "max"):
         check_not_empty(what, x, reduced)
     made = Reduce(how, x, reduced) if reduced.items else x
-    return made if out is None else axes_with_order(made, out)
+    return made if out is None else shaping.axes_with_order(made, out)
 
 
 def check_not_empty(what: str, x: Op, reduced: Axes) -> None:
@@ -286,7 +256,7 @@ def mean(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> 
     >>> ng.mean(ng.placeholder([H, W], pl.HALF), [H])
     <mean (W:4) HALF>
     """
-    operand = of_floats(x, "mean")
+    operand = elementwise.of_floats(x, "mean")
     reduced, out = reduced_axes(operand, reduction_axes, out_axes, "mean")
     check_not_empty("mean", operand, reduced)
     # HALF represents counts only up to 65,504.
@@ -305,10 +275,12 @@ def variance(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None)
     >>> ng.variance(ng.placeholder([H, W, N]), [H], out_axes=[N, W])
     <variance (N:8, W:4) FLOAT>
     """
-    operand = of_floats(x, "variance")
+    operand = elementwise.of_floats(x, "variance")
     reduced, out = reduced_axes(operand, reduction_axes, out_axes, "variance")
     check_not_empty("variance", operand, reduced)
-    return _written("variance", mean(square(operand - mean(operand, reduced)), reduced), out)
+    return _written(
+        "variance", mean(elementwise.square(operand - mean(operand, reduced)), reduced), out
+    )
 
 
 def squared_L2(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
@@ -324,7 +296,7 @@ def squared_L2(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = Non
     """
     operand = as_op(x, "squared_L2")
     reduced, out = reduced_axes(operand, reduction_axes, out_axes, "squared_L2")
-    squares = square(operand)
+    squares = elementwise.square(operand)
     return _written("squared_L2", _reduce("add", squares, reduced, None, "squared_L2"), out)
 
 
@@ -342,10 +314,12 @@ def L2_norm(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) 
     >>> ng.L2_norm(ng.placeholder([H, W]), [W])
     <L2_norm (H:3) FLOAT>
     """
-    operand = of_floats(x, "L2_norm")
+    operand = elementwise.of_floats(x, "L2_norm")
     reduced, out = reduced_axes(operand, reduction_axes, out_axes, "L2_norm")
-    squares = square(operand)
-    return _written("L2_norm", sqrt(_reduce("add", squares, reduced, None, "L2_norm")), out)
+    squares = elementwise.square(operand)
+    return _written(
+        "L2_norm", elementwise.sqrt(_reduce("add", squares, reduced, None, "L2_norm")), out
+    )
 
 
 def L1_norm(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
@@ -361,14 +335,14 @@ def L1_norm(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) 
     """
     operand = as_op(x, "L1_norm")
     reduced, out = reduced_axes(operand, reduction_axes, out_axes, "L1_norm")
-    sizes = absolute(operand)
+    sizes = elementwise.absolute(operand)
     return _written("L1_norm", _reduce("add", sizes, reduced, None, "L1_norm"), out)
 
 
 def _written(name: str, made: Op, out: Axes | None) -> Op:
     """Return a new operation, named like the function, with its axes in the given order."""
     written_as(name, made)
-    return made if out is None else written_as(name, axes_with_order(made, out))
+    return made if out is None else written_as(name, shaping.axes_with_order(made, out))
 
 
 def argmax(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
@@ -418,7 +392,7 @@ def _extreme(how: str, value: Any, reduction_axes: Any, out_axes: Any) -> Op:
         what = f"{how}: operands of {x.dtype!r} are not supported"
         raise ElementTypeError(what, found=x.text, fix=fix)
     made = Extreme(how, x, reduced)
-    return made if out is None else axes_with_order(made, out)
+    return made if out is None else shaping.axes_with_order(made, out)
 
 
 # -- products --------------------------------------------------------------------------------------
@@ -463,22 +437,22 @@ def dot(x: Any, y: Any, axes: AxesLike = DEFAULT, out_axes: AxesLike = None) -> 
     shared = one.axes & other.axes
     summed = shared if axes is DEFAULT else chosen(axes, shared, "dot: shared axes")
     if one.dtype is not other.dtype or one.dtype is not FLOAT:
-        result_type("multiply", (one, other), "dot")  # raises if the types do not match
+        elementwise.result_type("multiply", (one, other), "dot")  # raises if the types do not match
     if not one.axes.items or not other.axes.items or not summed.items:
         made: Op = _multiplied(one, other)
     else:
         left = _without(one.axes, summed.root_set)
         right = _without(other.axes, one.axes.root_set)
         made = DotProduct(one, other, summed, some(left + right))
-    return made if out_axes is None else with_axes_order(made, out_axes, "dot: out_axes")
+    return made if out_axes is None else shaping.with_axes_order(made, out_axes, "dot: out_axes")
 
 
 def _multiplied(x: Op, y: Op) -> Op:
     """Return the product for a `dot` without summed axes: x's axes, then those that only y has."""
-    if is_strict_block():
-        check_no_outer("dot", x, x.axes, y)
-    made = written_as("dot", apply("multiply", x, y))
-    return written_as("dot", axes_with_order(made, x.axes | y.axes))
+    if elementwise.is_strict_block():
+        elementwise.check_no_outer("dot", x, x.axes, y)
+    made = written_as("dot", elementwise.apply("multiply", x, y))
+    return written_as("dot", shaping.axes_with_order(made, x.axes | y.axes))
 
 
 def _without(axes: Axes, roots: frozenset[AxisRoot]) -> list[Any]:
@@ -492,7 +466,7 @@ def num_elements_of(axes: Axes, what: str) -> int:
 
 def as_type(x: Op, dtype: ElementClass) -> Op:
     """Return an operation in an element type; untyped numbers take it where they are used."""
-    return x if x.dtype is None or x.dtype is dtype else cast(x, dtype)
+    return x if x.dtype is None or x.dtype is dtype else elementwise.cast(x, dtype)
 
 
 # -- softmax and cross entropies -------------------------------------------------------------------
@@ -531,14 +505,14 @@ def softmax(x: Any, axes: AxesLike) -> Op:
     >>> softmax(ng.placeholder([K, N]), [K])
     <softmax (K:10, N:8) FLOAT>
     """
-    operand = of_floats(x, "softmax")
+    operand = elementwise.of_floats(x, "softmax")
     summed = chosen(axes, operand.axes, "softmax")
     check_not_empty("softmax", operand, summed)
-    below = operand - stop_gradient(max(operand, summed))
-    powers = exp(below)
+    below = operand - elementwise.stop_gradient(max(operand, summed))
+    powers = elementwise.exp(below)
     total = sum(powers, summed)
     quotient = written_as("softmax", powers / total)
-    return Softmax(axes_with_order(quotient, operand.axes), below, total)
+    return Softmax(shaping.axes_with_order(quotient, operand.axes), below, total)
 
 
 def log_softmax(x: Any, axes: AxesLike) -> Op:
@@ -558,11 +532,11 @@ def log_softmax(x: Any, axes: AxesLike) -> Op:
 def _log_of(x: Op) -> Op:
     """Return the logarithm of probabilities; for a softmax or sigmoid, in its stable form."""
     if isinstance(x, Softmax):
-        made = written_as("log_softmax", x.below_zero - log(x.total))
-        return axes_with_order(made, x.axes)
-    if isinstance(x, Elementwise) and x.operation == "sigmoid":
-        return -apply("softplus", -x.args[0])
-    return safelog(x)
+        made = written_as("log_softmax", x.below_zero - elementwise.log(x.total))
+        return shaping.axes_with_order(made, x.axes)
+    if isinstance(x, elementwise.Elementwise) and x.operation == "sigmoid":
+        return -elementwise.apply("softplus", -x.args[0])
+    return elementwise.safelog(x)
 
 
 def cross_entropy_multi(p: Any, t: Any, axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
@@ -604,16 +578,16 @@ def cross_entropy_binary(p: Any, t: Any) -> Op:
     <cross_entropy_binary (N:8) FLOAT>
     """
     one, other = _matched(p, t, "cross_entropy_binary")
-    if isinstance(one, Elementwise) and one.operation == "sigmoid":
+    if isinstance(one, elementwise.Elementwise) and one.operation == "sigmoid":
         x = one.args[0]
-        made = apply("softplus", x) - other * x
+        made = elementwise.apply("softplus", x) - other * x
     else:
-        made = -(other * safelog(one) + (1 - other) * safelog(1 - one))
+        made = -(other * elementwise.safelog(one) + (1 - other) * elementwise.safelog(1 - one))
     return written_as("cross_entropy_binary", made)
 
 
 def _matched(p: Any, t: Any, what: str) -> tuple[Op, Op]:
-    one, other = of_floats(p, what), of_floats(t, what)
+    one, other = elementwise.of_floats(p, what), elementwise.of_floats(t, what)
     if not (one.axes.is_sub_set(other.axes) or other.axes.is_sub_set(one.axes)):
         raise AxisError(
             f"{what}: neither operand has all axes of the other",
@@ -702,8 +676,8 @@ def take(table: Any, indices: Any, axis: Axis) -> Op:
             fix=f"pass the table first: ng.take({one}, {other}, {axis.name})",
         )
     own = only_axis(chosen(axis, rows.axes, "take"), "take")
-    if isinstance(numbers, NumberOp):
-        return sliced_op(rows, {own: numbers.value})
+    if isinstance(numbers, elementwise.NumberOp):
+        return shaping.sliced_op(rows, {own: numbers.value})
     if numbers.dtype not in (INT, UNSIGNED_INT):
         raise ElementTypeError(
             f"take: indices must be INT or UNSIGNED_INT; found {numbers.dtype!r}",
@@ -845,7 +819,7 @@ def _of_function(
             made[node] = _again(node, tuple(made[each] for each in node.args))
     result = made[found]
     wide = [*(others & result.axes), *found.axes]
-    return axes_with_order(result, wide) if wide else result
+    return shaping.axes_with_order(result, wide) if wide else result
 
 
 def _again(op: Op, args: tuple[Op, ...]) -> Op:
@@ -854,37 +828,40 @@ def _again(op: Op, args: tuple[Op, ...]) -> Op:
         return op
     more = args[0].axes - op.args[0].axes
     match op:
-        case Elementwise(operation="cast"):
-            return cast(args[0], op.element_type)
-        case Elementwise():
-            return apply(op.operation, *args)
+        case elementwise.Elementwise(operation="cast"):
+            return elementwise.cast(args[0], op.element_type)
+        case elementwise.Elementwise():
+            return elementwise.apply(op.operation, *args)
         case Reduce():
             return Reduce(op.how, args[0], op.reduced)
         case Extreme():
             return Extreme(op.how, args[0], op.reduced)
         case DotProduct():
             return dot(args[0], args[1], axes=op.summed)
-        case Broadcast():
-            return broadcast(args[0], more + op.axes)
-        case Relabelled():
-            return cast_axes(axes_with_order(args[0], more + op.args[0].axes), more + op.axes)
-        case Slice():
-            return Slice(args[0], op.parts)
-        case Regrouped():
-            ordered = axes_with_order(args[0], more + op.args[0].axes)
-            return Regrouped(more + op.axes, op.dtype, (ordered,))
-        case Concat():
+        case shaping.Broadcast():
+            return shaping.broadcast(args[0], more + op.axes)
+        case shaping.Relabelled():
+            return shaping.cast_axes(
+                shaping.axes_with_order(args[0], more + op.args[0].axes), more + op.axes
+            )
+        case shaping.Slice():
+            return shaping.Slice(args[0], op.parts)
+        case shaping.Regrouped():
+            ordered = shaping.axes_with_order(args[0], more + op.args[0].axes)
+            return shaping.Regrouped(more + op.axes, op.dtype, (ordered,))
+        case shaping.Concat():
             wide = some([])
             for each, old in zip(args, op.args, strict=True):
                 wide = wide | (each.axes - old.axes)
             parts = [
-                broadcast(each, wide + old.axes) for each, old in zip(args, op.args, strict=True)
+                shaping.broadcast(each, wide + old.axes)
+                for each, old in zip(args, op.args, strict=True)
             ]
-            return concat(parts, op.along)
+            return shaping.concat(parts, op.along)
         case Softmax() | Gradient():
             return args[0]
-        case StopGradient() | Keep():
-            kind = Keep if isinstance(op, Keep) else StopGradient
+        case elementwise.StopGradient() | Keep():
+            kind = Keep if isinstance(op, Keep) else elementwise.StopGradient
             return kind(args[0].axes, op.dtype, args)
         case PlacedByHint():
             return PlacedByHint(args[0], op.place)

@@ -12,16 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from poplite.errors import AxisError
-from poplite.named.along_axes import (
-    AddRows,
-    DotProduct,
-    Reduce,
-    Softmax,
-    Take,
-    VertexMap,
-    dot,
-    sum as sum_of,
-)
+from poplite.named import along_axes, shaping
 from poplite.named.axes import Axes, Axis
 from poplite.named.changed_axes import spelled
 from poplite.named.elementwise import (
@@ -34,21 +25,6 @@ from poplite.named.elementwise import (
     strict,
 )
 from poplite.named.op import Op, as_op, nodes_below
-from poplite.named.shaping import (
-    Broadcast,
-    Concat,
-    Regrouped,
-    Relabelled,
-    Slice,
-    as_flattened,
-    axes_with_order,
-    broadcast,
-    cast_axes,
-    flatten,
-    pad_parts,
-    regrouped,
-    sliced_op,
-)
 from poplite.named.tensors import Gradient, Keep, PlacedByHint, TensorOp
 
 Adjoints = list[tuple[Op, Op]]
@@ -144,48 +120,52 @@ def _onto(share: Op, x: Op) -> Op:
     """Return an adjoint on the axes of an operand: broadcast axes are summed."""
     more = share.axes - x.axes
     if more.items:
-        share = sum_of(share, more)
-    return axes_with_order(share, x.axes) if share.axes.is_equal_set(x.axes) else _filled(share, x)
+        share = along_axes.sum(share, more)
+    return (
+        shaping.axes_with_order(share, x.axes)
+        if share.axes.is_equal_set(x.axes)
+        else _filled(share, x)
+    )
 
 
 def _filled(share: Op, x: Op) -> Op:
     typed = cast(share, x.element_type) if share.dtype is None and x.axes.items else share
-    return broadcast(typed, x.axes) if x.axes.items else typed
+    return shaping.broadcast(typed, x.axes) if x.axes.items else typed
 
 
 def _shares(op: Op, d: Op) -> Adjoints:
     match op:
         case Elementwise():
             return _elementwise(op, d)
-        case Broadcast():
+        case shaping.Broadcast():
             return [(op.args[0], _complete(d, op))]
-        case Keep() | PlacedByHint() | Softmax() | Gradient():
+        case Keep() | PlacedByHint() | along_axes.Softmax() | Gradient():
             return [(op.args[0], d)]
-        case Relabelled():
+        case shaping.Relabelled():
             (x,) = op.args
-            return [(x, cast_axes(_filled(d, op), x.axes))]
-        case Regrouped():
+            return [(x, shaping.cast_axes(_filled(d, op), x.axes))]
+        case shaping.Regrouped():
             (x,) = op.args
-            return [(x, regrouped(as_flattened(_complete(d, op), op.axes), x.axes))]
-        case Slice():
+            return [(x, shaping.regrouped(shaping.as_flattened(_complete(d, op), op.axes), x.axes))]
+        case shaping.Slice():
             return [(op.args[0], _unsliced(op, _complete(d, op)))]
-        case Concat():
+        case shaping.Concat():
             return _parted(op, _complete(d, op))
-        case Reduce():
+        case along_axes.Reduce():
             return _reduced(op, d)
-        case DotProduct():
+        case along_axes.DotProduct():
             x, y = op.args
             wide = _complete(d, op)
             return [
                 (x, _product(wide, y, y.axes - x.axes)),
                 (y, _product(x, wide, x.axes - y.axes)),
             ]
-        case Take():
+        case along_axes.Take():
             table, indices = op.args
-            return [(table, AddRows(_complete(d, op), indices, op.along, op.rest))]
-        case AddRows():
-            return [(op.args[0], Take(_complete(d, op), op.args[1], op.along))]
-        case VertexMap():
+            return [(table, along_axes.AddRows(_complete(d, op), indices, op.along, op.rest))]
+        case along_axes.AddRows():
+            return [(op.args[0], along_axes.Take(_complete(d, op), op.args[1], op.along))]
+        case along_axes.VertexMap():
             raise AxisError(
                 f"deriv: the derivative of vertex {op.vertex.__name__} is not known",
                 found=op.text,
@@ -197,15 +177,15 @@ def _shares(op: Op, d: Op) -> Adjoints:
 def _product(x: Op, y: Op, summed: Axes) -> Op:
     """Return a product; without summed axes it is an intended outer product, even if `strict`."""
     if not summed.items and x.axes.items and y.axes.items:
-        x = broadcast(x, x.axes | y.axes)
-    return dot(x, y, axes=summed)
+        x = shaping.broadcast(x, x.axes | y.axes)
+    return along_axes.dot(x, y, axes=summed)
 
 
 def _complete(d: Op, op: Op) -> Op:
     """Return an adjoint with all axes of an operation, in its order."""
     if d.axes == op.axes:
         return d
-    return axes_with_order(d, op.axes) if d.axes.is_equal_set(op.axes) else _filled(d, op)
+    return shaping.axes_with_order(d, op.axes) if d.axes.is_equal_set(op.axes) else _filled(d, op)
 
 
 # -- elements --------------------------------------------------------------------------------------
@@ -245,8 +225,8 @@ def _root(x: Op, y: Op, slope: Op) -> Op:
     There 0 is a subgradient, as for `absolute`, and the chain rule would multiply an infinite slope
     by 0.
     """
-    x = x.args[0] if isinstance(x, Reduce) and x.how == "add" else x
-    if isinstance(x, DotProduct):
+    x = x.args[0] if isinstance(x, along_axes.Reduce) and x.how == "add" else x
+    if isinstance(x, along_axes.DotProduct):
         is_square = x.args[0] is x.args[1]
     elif isinstance(x, Elementwise) and x.operation == "power":
         is_square = isinstance(x.args[1], NumberOp) and x.args[1].value == 2
@@ -299,7 +279,7 @@ def _elementwise(op: Elementwise, d: Op) -> Adjoints:
 # -- reductions ------------------------------------------------------------------------------------
 
 
-def _reduced(op: Reduce, d: Op) -> Adjoints:
+def _reduced(op: along_axes.Reduce, d: Op) -> Adjoints:
     (x,) = op.args
     if op.how == "add":
         return [(x, _filled(d, x))]
@@ -313,25 +293,25 @@ def _reduced(op: Reduce, d: Op) -> Adjoints:
 def _others(x: Op, reduced: Axes) -> Op:
     """Return for each element the product of all others, which is correct even if some are 0."""
     is_zero = apply("equal", x, 0.0)
-    zeros = sum_of(_select(is_zero, 1.0, x * 0.0), reduced)
+    zeros = along_axes.sum(_select(is_zero, 1.0, x * 0.0), reduced)
     rest = _select(is_zero, 1.0, x)
-    product = Reduce("mul", rest, reduced)
+    product = along_axes.Reduce("mul", rest, reduced)
     alone = _select(apply("equal", zeros, 1.0), product, 0.0)
     return _select(is_zero, alone, _select(apply("equal", zeros, 0.0), product / rest, 0.0))
 
 
-def _first_extreme(x: Op, op: Reduce) -> Op:
+def _first_extreme(x: Op, op: along_axes.Reduce) -> Op:
     """Return whether an element is the first maximum (or minimum), in the order of the axes."""
     at = apply("equal", x, op)
     later = _select(at, _place(op.reduced, x), LAST)
-    return apply("equal", later, Reduce("min", later, op.reduced))
+    return apply("equal", later, along_axes.Reduce("min", later, op.reduced))
 
 
 def _place(axes: Axes, op: Op) -> Op:
     """Return the row-major position along several axes of an operation, as INT."""
     total: Op | None = None
     for axis in axes:
-        own = broadcast(AxisPositions(Axes(axis)), axes)
+        own = shaping.broadcast(AxisPositions(Axes(axis)), axes)
         total = own if total is None else total * _kept_length(axis, op) + own
     assert total is not None
     return total
@@ -347,7 +327,7 @@ def _kept_length(axis: Axis, op: Op) -> int:
 # -- parts -----------------------------------------------------------------------------------------
 
 
-def _unsliced(op: Slice, d: Op) -> Op:
+def _unsliced(op: shaping.Slice, d: Op) -> Op:
     """Return zeros on the axes of the operand, with an adjoint at the position of the slice."""
     (x,) = op.args
     for axis in x.axes:
@@ -357,22 +337,22 @@ def _unsliced(op: Slice, d: Op) -> Op:
         length = _kept_length(axis, x)
         if isinstance(part, int):
             one = axis.resized(1)
-            d = broadcast(_typed(d, x), [one, *d.axes])
-            d = pad_parts(d, axis, part, length - part - 1)
+            d = shaping.broadcast(_typed(d, x), [one, *d.axes])
+            d = shaping.pad_parts(d, axis, part, length - part - 1)
             continue
         taken = range(length)[part]
         own = d.axes.own(axis)
         if not len(taken):
             gone = [axis.resized(length) if each == own else each for each in d.axes]
-            d = broadcast(_typed(NumberOp(0.0), x), gone)
+            d = shaping.broadcast(_typed(NumberOp(0.0), x), gone)
             continue
         if taken.step < 0:
-            d, taken = sliced_op(d, {own: slice(None, None, -1)}), taken[::-1]
+            d, taken = shaping.sliced_op(d, {own: slice(None, None, -1)}), taken[::-1]
         if taken.step > 1:
             d = _spread(d, d.axes.own(axis), taken.step)
         span = taken[-1] + 1 - taken[0]
-        d = pad_parts(d, axis, taken[0], length - taken[0] - span)
-    return axes_with_order(d, x.axes)
+        d = shaping.pad_parts(d, axis, taken[0], length - taken[0] - span)
+    return shaping.axes_with_order(d, x.axes)
 
 
 def _typed(d: Op, x: Op) -> Op:
@@ -384,25 +364,25 @@ def _spread(d: Op, axis: Any, step: int) -> Op:
     inner = axis.fresh().resized(step)
     count = axis.known_length("deriv")
     pairs = [(old, inner) if old == axis else (old,) for old in d.axes]
-    wide = broadcast(d, [each for pair in pairs for each in pair])
+    wide = shaping.broadcast(d, [each for pair in pairs for each in pair])
     first = apply("equal", AxisPositions(Axes(inner)), 0)
     masked = _select(first, wide, 0.0)
-    flat = flatten(masked, [masked.axes.own(axis), inner])
-    joined = cast_axes(
+    flat = shaping.flatten(masked, [masked.axes.own(axis), inner])
+    joined = shaping.cast_axes(
         flat,
         [axis.resized(count * step) if each not in d.axes else each for each in flat.axes],
     )
-    return sliced_op(joined, {joined.axes.own(axis): slice(0, (count - 1) * step + 1)})
+    return shaping.sliced_op(joined, {joined.axes.own(axis): slice(0, (count - 1) * step + 1)})
 
 
-def _parted(op: Concat, d: Op) -> Adjoints:
+def _parted(op: shaping.Concat, d: Op) -> Adjoints:
     made: Adjoints = []
     begin = 0
     for x, length in zip(op.args, op.lengths, strict=True):
         assert length is not None
         own = x.axes.own(op.along)
-        part = sliced_op(d, {d.axes.own(op.along): slice(begin, begin + length)})
+        part = shaping.sliced_op(d, {d.axes.own(op.along): slice(begin, begin + length)})
         back = [own if each == own else each for each in part.axes]
-        made.append((x, cast_axes(part, back)))
+        made.append((x, shaping.cast_axes(part, back)))
         begin += length
     return made

@@ -26,7 +26,7 @@ from poplite.errors import (
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
-from poplite.named import changed_axes
+from poplite.named import changed_axes, layout as layouts
 from poplite.named.axes import (
     Axes,
     AxesLike,
@@ -42,29 +42,15 @@ from poplite.named.axes import (
     some,
 )
 from poplite.named.changed_axes import Named
-from poplite.named.layout import (
-    ConcatStep,
-    DescriptionStep,
-    Digits,
-    Layout,
-    Ordered,
-    PartsStep,
-    RegroupStep,
-    RelabelStep,
-    StridedAxes,
-    checked_layout,
-    fewest_digits,
-    row_major,
-)
 from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped, integer_or_none
 from poplite.types import FLOAT, ElementTypeLike, element_type
 
-_TRANSPOSE, _REORDER = Ordered("transpose"), Ordered("reorder")
-_BROADCAST, _CAST = Ordered("broadcast"), RelabelStep("cast")
+_TRANSPOSE, _REORDER = layouts.Ordered("transpose"), layouts.Ordered("reorder")
+_BROADCAST, _CAST = layouts.Ordered("broadcast"), layouts.RelabelStep("cast")
 _FLATTEN, _UNFLATTEN = (
-    RegroupStep("flatten"),
-    RegroupStep("unflatten"),
+    layouts.RegroupStep("flatten"),
+    layouts.RegroupStep("unflatten"),
 )
 
 
@@ -114,15 +100,15 @@ class TensorDescription:
 
     name: str = ""
     sources: tuple[TensorDescription, ...] = ()
-    step: DescriptionStep | None = None
-    _layout: Layout | None = None
+    step: layouts.DescriptionStep | None = None
+    _layout: layouts.Layout | None = None
     _is_read_only: bool = False
 
     def __init__(
         self,
         axes: AxesLike,
         dtype: ElementTypeLike = FLOAT,
-        layout: Layout | None = None,
+        layout: layouts.Layout | None = None,
         name: str = "",
         read_only: bool = False,
     ) -> None:
@@ -130,13 +116,13 @@ class TensorDescription:
         self.axes = axes_of(axes)
         self.dtype = element_type(dtype)
         self.name, self.line = name, here()
-        self._layout = checked_layout(layout, self.axes, f"description {name}".rstrip())
+        self._layout = layouts.checked_layout(layout, self.axes, f"description {name}".rstrip())
         self._is_read_only = read_only
 
     def seen(
         self,
         axes: Axes,
-        step: DescriptionStep,
+        step: layouts.DescriptionStep,
         *more: TensorDescription,
         line: SourceLocation | None = None,
     ) -> TensorDescription:
@@ -177,7 +163,7 @@ class TensorDescription:
         return self.bases[0] if self.is_view and len(self.bases) == 1 else None
 
     @property
-    def layout(self) -> Layout | None:
+    def layout(self) -> layouts.Layout | None:
         """The layout of its storage; None while it is not fixed, or for several allocations."""
         return self.bases[0]._layout if len(self.bases) == 1 else None
 
@@ -195,9 +181,9 @@ class TensorDescription:
         """
         if not self.sources:
             return self._is_read_only
-        if isinstance(self.step, ConcatStep):
+        if isinstance(self.step, layouts.ConcatStep):
             return True
-        if isinstance(self.step, Ordered) and len(self.axes) > len(self.sources[0].axes):
+        if isinstance(self.step, layouts.Ordered) and len(self.axes) > len(self.sources[0].axes):
             return True
         return self.sources[0].read_only
 
@@ -208,12 +194,12 @@ class TensorDescription:
         return self.shape if layout is None else layout.sizes
 
     @cached_property
-    def _strided(self) -> StridedAxes | None:
+    def _strided(self) -> layouts.StridedAxes | None:
         """The positions of elements as strides; None if there are none, or no fixed layout."""
         if not self.sources:
             if self._layout is None:
                 return None
-            return StridedAxes.of(self._layout)
+            return layouts.StridedAxes.of(self._layout)
         if len(self.sources) > 1:
             return None
         (source,) = self.sources
@@ -245,7 +231,7 @@ class TensorDescription:
         digits = [each for own in self._strided.digits if own is not None for each in own]
         if None in self._strided.digits:
             return self._example.is_contiguous()
-        found = fewest_digits(digits)
+        found = layouts.fewest_digits(digits)
         return len(found) == 1 and (found[0][1] == 1 or found[0][0] < 2)
 
     @property
@@ -332,7 +318,7 @@ class TensorDescription:
             except (AttributeError, ValueError):
                 raise missing("slice", axis, self.axes) from None
             made[own.root] = changed_axes.axis_part(own, part, self)
-        return self.seen(changed_axes.without(self.axes, made), PartsStep(made))
+        return self.seen(changed_axes.without(self.axes, made), layouts.PartsStep(made))
 
     def flatten(
         self,
@@ -410,7 +396,7 @@ class TensorDescription:
             listed.append(each if each.axes == order else each.reorder(order))
         along = own if own.length == total else own.origin.resized(total)
         axes = some([along if each == own else each for each in self.axes])
-        return self.seen(axes, ConcatStep(along.root), *listed)
+        return self.seen(axes, layouts.ConcatStep(along.root), *listed)
 
     def pad(self, widths: Mapping[Axis, tuple[int, int]]) -> TensorDescription:
         """Return a description with a border of constants: a view of several allocations.
@@ -425,7 +411,9 @@ class TensorDescription:
         made = self
         for axis, pair in listed_parts(widths, "pad: widths", "pad({H: (1, 2)})"):
             own = changed_axes.only_axis(chosen([axis], made.axes, "pad"), "pad")
-            border = TensorDescription((), self.dtype, row_major(()), "border", read_only=True)
+            border = TensorDescription(
+                (), self.dtype, layouts.row_major(()), "border", read_only=True
+            )
             parts = []
             for count in pair_of(pair, own):
                 number = checked_length(count, f"pad: a width of axis '{own.name}'")
@@ -438,7 +426,7 @@ class TensorDescription:
 
     # -- storage -----------------------------------------------------------------------------------
 
-    def with_layout(self, layout: Layout) -> TensorDescription:
+    def with_layout(self, layout: layouts.Layout) -> TensorDescription:
         """Return the same view of storage with the given layout, by replaying all steps.
 
         Args:
@@ -448,7 +436,7 @@ class TensorDescription:
             AxisError: if the layout is fixed already, or for a view of several allocations.
             MissingAxisError: for a layout with other axes.
         """
-        check_kind(layout, Layout, "with_layout: layout", "pass ng.row_major([H, W])")
+        check_kind(layout, layouts.Layout, "with_layout: layout", "pass ng.row_major([H, W])")
         if len(self.bases) > 1:
             raise AxisError(
                 f"with_layout: the view shows {amount(len(self.bases), 'allocation')}, not one",
@@ -485,7 +473,7 @@ class TensorDescription:
             initial_value: an array of the stored shape.
         """
         check_kind(graph, Graph, "allocated: graph", "pass a pl.Graph()")
-        shape = (self._layout or row_major(self.axes)).stored_shape
+        shape = (self._layout or layouts.row_major(self.axes)).stored_shape
         return graph.add_variable(
             self.dtype, shape, self.name, mapping=mapping, initial_value=initial_value
         )
@@ -524,7 +512,7 @@ class TensorDescription:
             assert self.step is not None
             tensors = [each._view(storage) for each in self.sources]
             return self.step.view([each.axes for each in self.sources], tensors, self.axes)
-        layout, tensor = self._layout or row_major(self.axes), storage[id(self)]
+        layout, tensor = self._layout or layouts.row_major(self.axes), storage[id(self)]
         if tensor.shape != layout.stored_shape:
             raise AxisError(
                 f"view: storage has shape {tensor.shape}, but the layout is {layout!r}",
@@ -545,7 +533,7 @@ class TensorDescription:
             return
         own = where.digits[first : first + len(axis.axes)]
         known = [digit for each in own if each is not None for digit in each]
-        if None in own or len(fewest_digits(known)) > 1:
+        if None in own or len(layouts.fewest_digits(known)) > 1:
             raise needs_copy(self.text, axis, axis.axes, own)
 
     # -- text --------------------------------------------------------------------------------------
@@ -647,7 +635,7 @@ def _quoted(name: str) -> str:
 
 
 def needs_copy(
-    text: str, axis: Axis, parts: Axes, digits: Sequence[Digits | None]
+    text: str, axis: Axis, parts: Axes, digits: Sequence[layouts.Digits | None]
 ) -> NeedsCopyError:
     """Return the error for the first two parts of an axis that have no common stride."""
     fix = 'pass copy="view" for a view of several pieces, or use another layout'

@@ -16,7 +16,7 @@ from itertools import accumulate
 from typing import Any, Protocol
 
 from poplite.arrays.series import locate
-from poplite.errors import AxisError, AxisLengthError
+from poplite.errors import AxisError, AxisLengthError, checked_kind
 from poplite.frozen import frozen
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
@@ -224,13 +224,8 @@ def checked_layout(value: object, axes: Axes, what: str) -> Layout | None:
     """Return the layout of axes that a user gave; None if there is none."""
     if value is None:
         return None
-    if not isinstance(value, Layout):
-        raise AxisError(
-            f"{what}: layout is {clipped(value)}",
-            found=of_type(value),
-            fix=f"pass ng.row_major([{', '.join(axes.names)}]), ng.column_major or ng.Layout",
-        )
-    return value.by(axes)
+    fix = f"pass ng.row_major([{', '.join(axes.names)}]), ng.column_major or ng.Layout"
+    return checked_kind(value, Layout, f"{what}: layout", fix, error=AxisError).by(axes)
 
 
 # -- positions of the indices of an axis -----------------------------------------------------------

@@ -27,6 +27,7 @@ from poplite.expr.tree import Applied, ElementClass, Expr, Leaf, Number, Weak, v
 from poplite.frozen import frozen
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
+from poplite.named import shaping
 from poplite.named.along_axes import (
     AddRows,
     Count,
@@ -47,15 +48,6 @@ from poplite.named.elementwise import (
     check_no_outer,
 )
 from poplite.named.op import Op
-from poplite.named.shaping import (
-    Broadcast,
-    Concat,
-    Regrouped,
-    Relabelled,
-    Slice,
-    as_flattened,
-    regrouped,
-)
 from poplite.named.tensors import Gradient, Keep, PlacedByHint, TensorOp
 from poplite.ops.fuse.storing import is_worth_storing
 from poplite.types import FLOAT, INT
@@ -232,7 +224,7 @@ class LoweredExpressions:
         listed = op.axes if axes is None else axes
         if axes is not None and not op.axes.root_set >= axes.root_set:
             line = op.line
-            op = Broadcast(axes, op.dtype, (op,))
+            op = shaping.Broadcast(axes, op.dtype, (op,))
             op.line = line
         found = self._run(op, listed.roots, {}, True)
         return self._leaf(found) if isinstance(found, Weak | Number) else found
@@ -297,24 +289,24 @@ class LoweredExpressions:
                 return (yield from self._by_vertices(op, slots, own))
             case Take() | AddRows():
                 return (yield from self._numbered(op, slots, own))
-            case StopGradient() | Softmax() | Gradient() | Broadcast():
+            case StopGradient() | Softmax() | Gradient() | shaping.Broadcast():
                 (x,) = op.args
                 check_lengths(op.called, x.axes, op.axes, (x, op))
                 made = yield x, slots, own, False
                 return made
             case Elementwise():
                 return (yield from self._elementwise(op, slots, own))
-            case Relabelled():
+            case shaping.Relabelled():
                 return (yield from self._relabelled(op, slots, own))
-            case Slice():
+            case shaping.Slice():
                 return (yield from self._sliced(op, slots, own))
-            case Regrouped():
+            case shaping.Regrouped():
                 return (yield from self._regrouped(op, slots, own))
             case Reduce() | Extreme():
                 return (yield from self._reduced(op, slots, own))
             case DotProduct():
                 return (yield from self._dot(op, slots, own))
-            case Concat():
+            case shaping.Concat():
                 return (yield from self._joined(op, slots, own))
         raise AssertionError(type(op))
 
@@ -404,7 +396,7 @@ class LoweredExpressions:
 
     # -- other axes --------------------------------------------------------------------------------
 
-    def _relabelled(self, op: Relabelled, slots: Slots, parts: Parts) -> Asked:
+    def _relabelled(self, op: shaping.Relabelled, slots: Slots, parts: Parts) -> Asked:
         (x,) = op.args
         for own, new in zip(x.axes, op.axes, strict=True):
             if own.known_length("cast_axes") != new.known_length("cast_axes"):
@@ -418,7 +410,7 @@ class LoweredExpressions:
         )
         return made
 
-    def _sliced(self, op: Slice, slots: Slots, parts: Parts) -> Asked:
+    def _sliced(self, op: shaping.Slice, slots: Slots, parts: Parts) -> Asked:
         (x,) = op.args
         inner: Parts = {}
         for axis in x.axes:
@@ -432,11 +424,11 @@ class LoweredExpressions:
         made = yield x, slots, inner, False
         return made
 
-    def _regrouped(self, op: Regrouped, slots: Slots, parts: Parts) -> Asked:
+    def _regrouped(self, op: shaping.Regrouped, slots: Slots, parts: Parts) -> Asked:
         (x,) = op.args
         if isinstance(x, Elementwise) and x not in self.remembered and not self._keeps_all:
             args = tuple(
-                regrouped(as_flattened(_broadcast(each, x.axes), x.axes), op.axes)
+                shaping.regrouped(shaping.as_flattened(_broadcast(each, x.axes), x.axes), op.axes)
                 if each.axes.items
                 else each
                 for each in x.args
@@ -450,7 +442,7 @@ class LoweredExpressions:
         flat = self._viewed(self._leaf(made), TensorFrame(sizes, _all(sizes), _same(sizes), sizes))
         return self._framed(flat, op.axes, slots, parts)
 
-    def _joined(self, op: Concat, slots: Slots, parts: Parts) -> Asked:
+    def _joined(self, op: shaping.Concat, slots: Slots, parts: Parts) -> Asked:
         made: list[Expr] = []
         for each in op.args:
             part = yield each, op.axes.roots, {}, True
@@ -647,4 +639,4 @@ def _same(sizes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _broadcast(x: Op, axes: Axes) -> Op:
-    return x if x.axes == axes else Broadcast(axes, x.dtype, (x,))
+    return x if x.axes == axes else shaping.Broadcast(axes, x.dtype, (x,))

@@ -12,8 +12,9 @@ from poplite.errors import (
     DuplicateAxisError,
     ElementTypeError,
     TensorIndexError,
+    checked_kind,
 )
-from poplite.named import changed_axes
+from poplite.named import changed_axes, layout
 from poplite.named.axes import (
     Axes,
     AxesLike,
@@ -47,14 +48,6 @@ from poplite.named.elementwise import (
     cast,
     check_number,
     mixed_types_error,
-)
-from poplite.named.layout import (
-    ConcatStep,
-    DescriptionStep,
-    Ordered,
-    PartsStep,
-    RegroupStep,
-    RelabelStep,
 )
 from poplite.named.op import Op, as_op, makes, texts_of
 from poplite.named.tensors import TensorOp
@@ -318,14 +311,10 @@ def as_flattened(x: Op, axes: Axes) -> Op:
     return x if is_same else Relabelled(axes, x.dtype, (x,))
 
 
-def check_axis_is_new(what: str, axis: object, x: Op) -> Axis:
+def check_axis_is_new(what: str, value: object, x: Op) -> Axis:
     """Return an axis that x lacks; raises DuplicateAxisError for an axis that it has."""
-    if not isinstance(axis, Axis):
-        raise AxisError(
-            f"{what}: {clipped(axis)} is not an axis",
-            found=of_type(axis),
-            fix="pass an axis from ng.make_axis(length, name) that the tensor does not have",
-        )
+    fix = "pass an axis from ng.make_axis(length, name) that the tensor does not have"
+    axis = checked_kind(value, Axis, f"{what}:", fix, "an axis", error=AxisError)
     if axis in x.axes:
         raise DuplicateAxisError(
             f"{what}: the tensor already has axis '{axis.name}'",
@@ -748,7 +737,7 @@ def _allocation(op: Op) -> TensorDescription:
     return made
 
 
-def _step_of(op: Op) -> DescriptionStep | None:
+def _step_of(op: Op) -> layout.DescriptionStep | None:
     """Return the step that makes an operation a view of its operands; None if it is not one."""
     match op:
         case Broadcast() | Relabelled() | Regrouped():
@@ -756,14 +745,14 @@ def _step_of(op: Op) -> DescriptionStep | None:
         case StopGradient():
             return _STEPS[Relabelled]
         case Slice():
-            return PartsStep(op.parts)
+            return layout.PartsStep(op.parts)
         case Concat():
-            return ConcatStep(op.along.root)
+            return layout.ConcatStep(op.along.root)
     return None
 
 
-_STEPS: dict[type[Op], DescriptionStep] = {
-    Broadcast: Ordered("broadcast"),
-    Relabelled: RelabelStep("cast"),
-    Regrouped: RegroupStep("flatten"),
+_STEPS: dict[type[Op], layout.DescriptionStep] = {
+    Broadcast: layout.Ordered("broadcast"),
+    Relabelled: layout.RelabelStep("cast"),
+    Regrouped: layout.RegroupStep("flatten"),
 }

@@ -13,26 +13,16 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from poplite.errors import AxisError, AxisLengthError, InvalidOption, made_by
+from poplite.errors import AxisError, AxisLengthError, InvalidOption, checked_kind, made_by
 from poplite.graph.graph import Graph
 from poplite.graph.space import Variable
 from poplite.graph.tensor.tensor import Tensor
 from poplite.jit.build import no_collection
 from poplite.machine.target import Target
+from poplite.named import decisions
 from poplite.named.axes import Axes, Axis, axes_of, check_kind, some
 from poplite.named.changed_axes import spelled
 from poplite.named.description import TensorDescription
-from poplite.named.explain import (
-    copies,
-    copy_lines,
-    decisions,
-    headline,
-    notes_of,
-    readers,
-    sum_bytes,
-    tensor_lines,
-    views,
-)
 from poplite.named.layout import Layout
 from poplite.named.op import Op, as_op, nodes_below
 from poplite.named.programs import (
@@ -44,7 +34,6 @@ from poplite.named.programs import (
     written_by,
 )
 from poplite.named.shaping import view_description
-from poplite.named.storage import StoredTensor, Votes, check_hints, hinted
 from poplite.named.tensors import Gradient, TensorOp, filled_array
 from poplite.program import Sequence
 from poplite.report.report import Report
@@ -213,19 +202,25 @@ class Computation:
         own = [device.storages[each] for each in listed]
         known = {id(each) for each in device.storages.values()}
         other = [each for each in work.variables if id(each) not in known]
-        notes = notes_of(graph, work.made)
+        notes = decisions.notes_of(graph, work.made)
         held = {note.result: note.origin for note in notes if isinstance(note.origin, Op)}
         owners = {each: held[each.name] for each in work.variables if each.name in held}
         owners |= {part.variable: op for op, tensor in work.stored for part in tensor.var_regions()}
         owners |= {device.storages[each]: each for each in listed}
-        copied = copies(graph, work.compute_sets, owners)
-        why = readers(self._roots, device.description, listed)
+        copied = decisions.copies(graph, work.compute_sets, owners)
+        why = decisions.readers(self._roots, device.description, listed)
         lines = [
-            headline(self.name, self.params, work.compute_sets, sum_bytes(own), sum_bytes(other)),
-            *tensor_lines(listed, device.storages, device.why),
-            *views(self._roots, device.description, copied),
-            *copy_lines(copied, why),
-            *decisions(notes),
+            decisions.headline(
+                self.name,
+                self.params,
+                work.compute_sets,
+                decisions.sum_bytes(own),
+                decisions.sum_bytes(other),
+            ),
+            *decisions.tensor_lines(listed, device.storages, device.why),
+            *decisions.views(self._roots, device.description, copied),
+            *decisions.copy_lines(copied, why),
+            *decisions.decisions(notes),
         ]
         return "\n".join(lines)
 
@@ -371,12 +366,12 @@ class Transformer:
     def _reset(self) -> None:
         self._graph = Graph(self.target)
         self._tensors: dict[TensorOp, Tensor] = {}
-        self._places: dict[TensorOp, StoredTensor] = {}
+        self._places: dict[TensorOp, decisions.StoredTensor] = {}
         self._descriptions: dict[TensorOp, TensorDescription] = {}
         self._reasons: dict[TensorOp, str] = {}
         self.storages: dict[TensorOp, Variable] = {}
         """The variable of each stored tensor."""
-        self._votes: tuple[int, Votes] | None = None
+        self._votes: tuple[int, decisions.Votes] | None = None
         self._computations: list[Computation] = []
         self._engine: Engine | None = None
 
@@ -549,17 +544,17 @@ class Transformer:
         self.storages[op] = self._graph.space.variables[-1]
         return made.view(storage)
 
-    def _known_votes(self) -> Votes:
+    def _known_votes(self) -> decisions.Votes:
         """Return the votes of all computations so far."""
         known = len(self._computations)
         if self._votes is None or self._votes[0] != known:
             items = [item for each in self._computations for item in each.items]
-            self._votes = known, Votes(roots_of(items), written_by(items))
+            self._votes = known, decisions.Votes(roots_of(items), written_by(items))
         return self._votes[1]
 
     def _placed(
         self, op: Op, description: TensorDescription, hint: Any, inner: Axis | None
-    ) -> StoredTensor:
+    ) -> decisions.StoredTensor:
         layout = description.layout
         while isinstance(hint, TensorOp):
             self.tensor(hint)
@@ -572,7 +567,7 @@ class Transformer:
         if isinstance(hint, Mapping) and not hint:  # tile 0 is a hint too
             hint = None
         size = op.element_type.size_bytes
-        return hinted(self._graph, description.name, op.axes, size, hint, layout, inner)
+        return decisions.hinted(self._graph, description.name, op.axes, size, hint, layout, inner)
 
     def _hint_for(self, op: Op) -> dict[Any, Any]:
         """Return the hints that apply to a tensor.
@@ -623,19 +618,16 @@ def make_transformer(
             "make_transformer: target and tiles cannot be combined",
             fix="pass target=pl.Target(tiles=...) alone, or tiles= alone",
         )
-    if target is not None and not isinstance(target, Target):
-        raise InvalidOption(
-            f"make_transformer: {clipped(target)} is not a target",
-            found=of_type(target),
-            fix="pass pl.Target(tiles=...), or tiles=...",
-        )
+    if target is not None:
+        fix = "pass pl.Target(tiles=...), or tiles=..."
+        checked_kind(target, Target, "make_transformer:", fix, "a target", error=InvalidOption)
     if map is not None and not isinstance(map, Mapping):
         raise InvalidOption(
             f"make_transformer: map is {clipped(map)}",
             found=of_type(map),
             fix='pass hints by axis, such as map={N: "tiles"}',
         )
-    check_hints(map or {})
+    decisions.check_hints(map or {})
     known: tuple[tuple[str, object, tuple[str, ...], str], ...] = (
         ("fuse", fuse, ("cost", "none"), 'pass fuse="cost" or fuse="none"'),
         ("checks", checks, get_args(Checks), 'pass checks="strict", "fast" or "none"'),

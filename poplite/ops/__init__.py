@@ -25,25 +25,11 @@ if TYPE_CHECKING:
         together as together,
         while_ as while_,
     )
-    from poplite.ops.elementwise import *  # noqa: F403 - all that it defines
+    from poplite.ops.elements import *  # noqa: F403
+    from poplite.ops.elements import concatenate as concatenate, stack as stack
     from poplite.ops.fuse.recipe import Note as Note
     from poplite.ops.fuse.storing import Root as Root
-    from poplite.ops.moving import (
-        concatenate as concatenate,
-        pad as pad,
-        repeat_elements as repeat_elements,
-        roll as roll,
-        stack as stack,
-        tile as tile,
-        transpose as transpose,
-        tril as tril,
-        triu as triu,
-    )
-    from poplite.ops.products.convolution import (
-        convolution as convolution,
-        convolution_input_gradient as convolution_input_gradient,
-        convolution_weights_gradient as convolution_weights_gradient,
-    )
+    from poplite.ops.products.convolution import *  # noqa: F403
     from poplite.ops.products.convolution_plan import (
         ConvolutionPlan as ConvolutionPlan,
         plan_convolution as plan_convolution,

@@ -25,7 +25,7 @@ from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.partitioners import cut
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.elementwise import equal, less_equal, where
+from poplite.ops.elements import equal, less_equal, where
 from poplite.ops.operands import FLOATS, Given, called, check_type, count_of, described, operand
 from poplite.ops.products.matmul import product
 from poplite.ops.products.matmul_layout import Options
@@ -33,15 +33,7 @@ from poplite.ops.record import OperationCall, assign, copy, map as stored, zero
 from poplite.program import Execute, Repeat, Sequence as Steps
 from poplite.program.recording import recorder
 from poplite.types import FLOAT, INT
-from poplite.vertices.linear import (
-    FOUND,
-    CholeskyBlock,
-    JoinReflectors,
-    LuBlock,
-    ReflectColumn,
-    SolveColumn,
-    UpdateColumns,
-)
+from poplite.vertices import linear as library
 
 # -- blocks ----------------------------------------------------------------------------------------
 
@@ -119,7 +111,7 @@ class LinalgSteps:
         if n <= self.block:
             with self.step("block", a) as step:
                 for tile, each in zip(self.tiles(len(a)), a, strict=True):
-                    self.graph.add_vertex(step, CholeskyBlock, tile=tile, a=each)
+                    self.graph.add_vertex(step, library.CholeskyBlock, tile=tile, a=each)
             return
         h = self.half(n)
         upper, lower = a[:, :h, :h], a[:, h:, h:]
@@ -185,7 +177,7 @@ class LinalgSteps:
                 worker = np.arange(number * columns, (number + 1) * columns)
                 self.graph.add_vertices(
                     step,
-                    SolveColumn,
+                    library.SolveColumn,
                     tile=worker // target.workers % target.tiles,
                     a=[a[number]] * columns,
                     x=x[number].transpose(),
@@ -442,7 +434,7 @@ def _eliminate(work: LinalgSteps, a: Tensor, block: int) -> None:
     corner, right, below = a[:block, :block], a[:block, block:], a[block:, :block]
     (tile,) = work.tiles(1)
     with work.step("block", corner) as step:
-        work.graph.add_vertex(step, LuBlock, tile=tile, a=corner)
+        work.graph.add_vertex(step, library.LuBlock, tile=tile, a=corner)
     if right.num_elements:
         work.solve(corner.expand([0]), right.expand([0]), lower=True, unit=True)
     if below.num_elements:
@@ -680,7 +672,7 @@ class _Panel:
             for each in (
                 ("dots", FLOAT, columns),
                 ("taus", FLOAT, columns),
-                ("found", FLOAT, FOUND),
+                ("found", FLOAT, library.FOUND),
                 ("column", INT, 1),
             )
         )
@@ -704,10 +696,10 @@ class _Panel:
                 "workers": self.parts,
             }
             graph.add_vertex(
-                update, UpdateColumns, tile=tile, dots=dots, found=self.found[part], **own
+                update, library.UpdateColumns, tile=tile, dots=dots, found=self.found[part], **own
             )
             graph.add_vertex(
-                reflect, ReflectColumn, tile=tile, dots=self.dots[part], found=found, **own
+                reflect, library.ReflectColumn, tile=tile, dots=self.dots[part], found=found, **own
             )
         record.add(Repeat(columns, Steps(Execute(update), Execute(reflect))))
         changed = self.a, self.v, self.taus, self.column, self.dots, self.found
@@ -724,7 +716,7 @@ class _Panel:
                 tile = self.tile[row % self.parts]
                 graph.set_tile_mapping(t[row], tile)
                 own = {"products": products, "taus": taus, "t": t[row], "row": row}
-                graph.add_vertex(step, JoinReflectors, tile=tile, **own)
+                graph.add_vertex(step, library.JoinReflectors, tile=tile, **own)
         return t
 
     def _variable(self, role: str, columns: int) -> Tensor:

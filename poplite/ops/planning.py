@@ -22,7 +22,7 @@ from typing import Any, Generic, NamedTuple, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from poplite import cost
+import poplite.cost as cost
 from poplite.arrays.intervals import Int64, sorted_order
 from poplite.errors import GraphMemoryAllocationError
 from poplite.frozen import frozen

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import poplite.ops.operands as checks
 from poplite.errors import (
     ElementTypeError,
     GraphConnectionError,
@@ -30,18 +31,7 @@ from poplite.graph.tensor.arguments import no_tensor
 from poplite.graph.tensor.tensor import Slices, Tensor, check_own
 from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.ops.fuse.maps import Mappings, complete, cuts, held, variable
-from poplite.ops.operands import (
-    FLOATS,
-    check_type,
-    check_writeable,
-    count_of,
-    described,
-    invalid_value,
-    own_operand,
-    steps_for,
-    tensors_of,
-    the_tensor,
-)
+from poplite.ops.operands import FLOATS
 from poplite.ops.record import map as stored
 from poplite.program import Sequence as Steps
 from poplite.program.control import check_graph
@@ -56,16 +46,7 @@ from poplite.types import (
     ElementTypeLike,
     element_type as type_of,
 )
-from poplite.vertices.random import (
-    AdvanceKey,
-    Bernoulli,
-    Draw,
-    Dropout,
-    Integers,
-    Normal,
-    TruncatedNormal,
-    Uniform,
-)
+from poplite.vertices import random as library
 
 # -- checks ----------------------------------------------------------------------------------------
 
@@ -109,7 +90,7 @@ def number_of(what: str, name: str, value: object) -> float:
     if isinstance(value, (int, float, np.floating, np.integer)):
         with suppress(OverflowError):  # from an integer beyond the range of floats
             return float(value)
-    raise invalid_value(what, name, value, f"a number, such as {name}=0.5")
+    raise checks.invalid_value(what, name, value, f"a number, such as {name}=0.5")
 
 
 def rounded(what: str, name: str, value: object, dtype: np.dtype[Any]) -> Any:
@@ -118,7 +99,7 @@ def rounded(what: str, name: str, value: object, dtype: np.dtype[Any]) -> Any:
     with np.errstate(over="ignore"):
         rounded = dtype.type(number)
     if not np.isfinite(rounded):
-        raise invalid_value(what, name, value, f"a number that {dtype} can represent")
+        raise checks.invalid_value(what, name, value, f"a number that {dtype} can represent")
     return rounded
 
 
@@ -126,7 +107,7 @@ def threshold(what: str, name: str, value: object) -> int:
     """Return 2^32 times a probability."""
     number = number_of(what, name, value)
     if not 0 <= number <= 1:
-        raise invalid_value(what, name, value, "a number from 0 to 1")
+        raise checks.invalid_value(what, name, value, "a number from 0 to 1")
     return round(number * TWO_32)
 
 
@@ -156,7 +137,7 @@ def key(graph: Graph, seed: int, name: str = "key", *, tile: int = 0) -> Tensor:
     <Tensor 'key' uint32[4] on tile 0, 16 B>
     """
     check_graph("ops.random.key(graph, seed)", graph)
-    number = count_of("key", "seed", seed, 0, 1 << 64)
+    number = checks.count_of("key", "seed", seed, 0, 1 << 64)
     words = np.array([number % TWO_32, number // TWO_32, 0, 0], np.uint32)
     return graph.add_variable(UNSIGNED_INT, (WORDS,), name, mapping=tile, initial_value=words)
 
@@ -202,8 +183,10 @@ class RandomDraw:
                 fix="key = ops.random.key(graph, seed=1)",
             )
         self._what, self._key, self._name = what, key, name
-        self.graph = graph_for(key.graph, tensors_of(key, *operands), program, is_placed=is_placed)
-        self._target = steps_for(what, self.graph, name, program)
+        self.graph = graph_for(
+            key.graph, checks.tensors_of(key, *operands), program, is_placed=is_placed
+        )
+        self._target = checks.steps_for(what, self.graph, name, program)
         self._recorder: Recorder = recorder(self.graph, self._target)
         self._mappings = Mappings(self.graph)
         self._tile = None if again else int(self._mappings.of(key).tiles[0])
@@ -211,7 +194,7 @@ class RandomDraw:
 
     def new(
         self,
-        vertex: type[Draw[Any]],
+        vertex: type[library.Draw[Any]],
         numbers: Mapping[str, object],
         shape: Any,
         element_type: ElementClass,
@@ -255,7 +238,7 @@ class RandomDraw:
                 f"{self._what}: mapping cannot be given with out '{out.name}', which has its own",
                 fix="call graph.set_tile_mapping(out, mapping), or omit out",
             )
-        check_writeable(self._what, "out", out)
+        checks.check_writeable(self._what, "out", out)
         if out.intersects_with(self._key):
             raise GraphConnectionError(
                 f"{self._what}: out '{out.name}' shares elements with the key",
@@ -270,7 +253,7 @@ class RandomDraw:
         )
         self.graph.add_vertex(
             self._recorder.compute_set(f"{self._name}/counter"),
-            AdvanceKey,
+            library.AdvanceKey,
             tile=tile,
             key=self._key,
             counter=self.counter,
@@ -278,7 +261,7 @@ class RandomDraw:
 
     def _draw(
         self,
-        vertex: type[Draw[Any]],
+        vertex: type[library.Draw[Any]],
         out: Tensor,
         numbers: Mapping[str, object],
         operands: Mapping[str, Tensor],
@@ -360,7 +343,7 @@ def uniform(
     found = drawn_type(what, shape, element_type, FLOATS, out)
     numbers = uniform_fields(what, found, low, high)
     draw = RandomDraw(what, key, name, program, is_placed=mapping is not None)
-    return draw.new(Uniform, numbers, shape, found, out, mapping)
+    return draw.new(library.Uniform, numbers, shape, found, out, mapping)
 
 
 def uniform_fields(
@@ -432,14 +415,14 @@ def integers(
     found = drawn_type(what, shape, element_type, INTEGERS, out)
     numbers = integer_fields(what, found, low, high)
     draw = RandomDraw(what, key, name, program, is_placed=mapping is not None)
-    return draw.new(Integers, numbers, shape, found, out, mapping)
+    return draw.new(library.Integers, numbers, shape, found, out, mapping)
 
 
 def integer_fields(what: str, element_type: ElementClass, low: int, high: int) -> dict[str, object]:
     """Check a range, and return the fields of vertices that draw integers from it."""
     limits = np.iinfo(element_type.dtype.name)
-    least = count_of(what, "low", low, int(limits.min), int(limits.max) + 1)
-    most = count_of(what, "high", high, int(limits.min), int(limits.max) + 2)
+    least = checks.count_of(what, "low", low, int(limits.min), int(limits.max) + 1)
+    most = checks.count_of(what, "high", high, int(limits.min), int(limits.max) + 2)
     if not 0 < most - least <= TWO_32:
         raise InvalidOption(
             f"{what}: there are {most - least} numbers from low {least} up to, but not including, "
@@ -492,7 +475,7 @@ def bernoulli(
     found = drawn_type(what, shape, element_type, CHOSEN, out)
     limit = threshold(what, "probability", probability)
     draw = RandomDraw(what, key, name, program, is_placed=mapping is not None)
-    return draw.new(Bernoulli, {"threshold": limit}, shape, found, out, mapping)
+    return draw.new(library.Bernoulli, {"threshold": limit}, shape, found, out, mapping)
 
 
 # -- normal distribution ---------------------------------------------------------------------------
@@ -543,7 +526,7 @@ def normal(
     found = drawn_type(what, shape, element_type, FLOATS, out)
     numbers = normal_fields(what, mean, deviation)
     draw = RandomDraw(what, key, name, program, is_placed=mapping is not None)
-    return draw.new(Normal, numbers, shape, found, out, mapping)
+    return draw.new(library.Normal, numbers, shape, found, out, mapping)
 
 
 def truncated_normal(
@@ -594,7 +577,7 @@ def truncated_normal(
     found = drawn_type(what, shape, element_type, FLOATS, out)
     numbers = truncated_fields(what, mean, deviation, bound)
     draw = RandomDraw(what, key, name, program, is_placed=mapping is not None)
-    return draw.new(TruncatedNormal, numbers, shape, found, out, mapping)
+    return draw.new(library.TruncatedNormal, numbers, shape, found, out, mapping)
 
 
 def truncated_fields(
@@ -608,7 +591,7 @@ def truncated_fields(
     numbers = normal_fields(what, mean, deviation, names[0])
     most = float(rounded(what, names[1], bound, np.dtype(np.float32)))
     if not most > 0:
-        raise invalid_value(what, names[1], bound, "a number greater than 0")
+        raise checks.invalid_value(what, names[1], bound, "a number greater than 0")
     numbers |= {"bound": most, "share": math.erf(most / math.sqrt(2))}
     return numbers
 
@@ -623,7 +606,7 @@ def normal_fields(
         "deviation": float(rounded(what, name, deviation, single)),
     }
     if numbers["deviation"] < 0:
-        raise invalid_value(what, name, deviation, "a number of at least 0")
+        raise checks.invalid_value(what, name, deviation, "a number of at least 0")
     return numbers
 
 
@@ -750,17 +733,18 @@ def _drop(
 ) -> Tensor:
     """Record the draw of a dropout, and return its result."""
     kept = TWO_32 - threshold(what, "rate", rate)
-    x = own_operand(what, draw.graph, x, program)
-    check_type(what, x, FLOATS)
+    x = checks.own_operand(what, draw.graph, x, program)
+    checks.check_type(what, x, FLOATS)
     if out is not None:
-        the_tensor(what, "out", out)
+        checks.the_tensor(what, "out", out)
         if (out.element_type, out.shape) != (x.element_type, x.shape):
             raise TensorCreationError(
-                f"{what}: out '{out.name}' is {type_and_shape(out)}, but x is {described(x)}",
+                f"{what}: out '{out.name}' is {type_and_shape(out)}, "
+                f"but x is {checks.described(x)}",
                 fix="pass an out with the type and shape of x",
             )
     draw.check_out(out, None)
     if isinstance(x, Expr):
         x = stored(x, name=f"{name}/x", program=program)
     numbers = {"threshold": kept, "scale": TWO_32 / kept if kept else 0.0}
-    return draw.new(Dropout, numbers, x.shape, x.element_type, out, None, {"x": x})
+    return draw.new(library.Dropout, numbers, x.shape, x.element_type, out, None, {"x": x})

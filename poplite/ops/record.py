@@ -7,20 +7,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+import poplite.ops.operands as checks
 from poplite.errors import ElementTypeError, TensorCreationError, checked_items
+from poplite.expr import tree
 from poplite.expr.build import as_expr, typed_number
 from poplite.expr.operand import Operand
-from poplite.expr.tree import (
-    Contraction,
-    ElementClass,
-    Expr,
-    IotaExpr,
-    Leaf,
-    Weak,
-    formula,
-    new_parts,
-    step_name,
-)
+from poplite.expr.tree import ElementClass, Expr
 from poplite.graph.graph import Graph
 from poplite.graph.host_values import check_room
 from poplite.graph.tensor.arguments import no_tensor
@@ -31,34 +23,9 @@ from poplite.ops.fuse.lowering import Lowering
 from poplite.ops.fuse.maps import Mappings
 from poplite.ops.fuse.recipe import NOTES
 from poplite.ops.fuse.storing import Root, distinct
-from poplite.ops.operands import (
-    FLOATS,
-    Given,
-    bind,
-    called,
-    check_closed,
-    check_name,
-    check_placed,
-    check_type,
-    check_writeable,
-    described,
-    graph_of,
-    number_of_arguments,
-    operand,
-    own_operand,
-    steps_for,
-    tensors_of,
-)
-from poplite.program import Sequence as Steps
+from poplite.ops.operands import FLOATS, Given
+from poplite.program import Sequence as Steps, recording
 from poplite.program.control import check_graph
-from poplite.program.recording import (
-    OperationRecord,
-    RecordedSteps,
-    Together,
-    graph_for,
-    recorder,
-    target as append_to,
-)
 from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped, of_type
 from poplite.types import BOOL
@@ -273,12 +240,12 @@ def _lower(
     seen: set[Expr] = set()
     for root in roots:
         _check(mappings, root, usage, seen)
-    target = append_to(graph, program, usage)
+    target = recording.target(graph, program, usage)
     roots = [_named(root) for root in roots]
     for root in roots:
         if root.out is not None and not may_overlap:
             _check_overlap(root, root.out, usage)
-    work = Lowering(recorder(graph, target), mappings)
+    work = Lowering(recording.recorder(graph, target), mappings)
     name = roots[0].name if roots else ""
     outs = [root.out for root in roots if root.out is not None]
     work.recorder.uses(name, _tensors(roots), outs)
@@ -292,7 +259,7 @@ def _lower(
 
 def _typed(root: Root, usage: str) -> Root:
     """Convert a number to the element type of the tensor in which it is stored."""
-    if not isinstance(root.expr, Weak) or not isinstance(root.out, Tensor):
+    if not isinstance(root.expr, tree.Weak) or not isinstance(root.out, Tensor):
         return root
     called = usage.partition("(")[0]
     return replace(root, expr=typed_number(root.expr.value, root.out.element_type, called))
@@ -301,31 +268,31 @@ def _typed(root: Root, usage: str) -> Root:
 def _graph(roots: Sequence[Root], program: Steps | None, usage: str, graph: Graph | None) -> Graph:
     """Return the given graph, or the graph of the tensors, or else that of the block."""
     is_placed = any(root.mapping is not None for root in roots)
-    tensors = [*tensors_of(*(root.expr for root in roots))]
+    tensors = [*checks.tensors_of(*(root.expr for root in roots))]
     outs = [root.out for root in roots if isinstance(root.out, Tensor)]
     if graph is None and (tensors or outs):
         graph = (tensors or outs)[0].graph
     if graph is not None:
-        return graph_for(graph, tensors or outs, program, is_placed=is_placed)
-    return graph_of(usage, roots[0].expr, program)
+        return recording.graph_for(graph, tensors or outs, program, is_placed=is_placed)
+    return checks.graph_of(usage, roots[0].expr, program)
 
 
 def _check(mappings: Mappings, root: Root, usage: str, seen: set[Expr]) -> None:
     """Raise for expressions that cannot be stored; `seen` are the parts of earlier roots."""
     graph, at = mappings.graph, here()
-    check_name(usage, root.name)
-    parts = [*new_parts(root.expr, seen)]
+    checks.check_name(usage, root.name)
+    parts = [*tree.new_parts(root.expr, seen)]
     for part in parts:
-        if isinstance(part, Leaf):
+        if isinstance(part, tree.Leaf):
             check_own(graph, part.tensor, usage)
             assert isinstance(part.tensor, Tensor)
             mappings.of(distinct(part.tensor))  # raises if an element is not mapped
-    check_closed(usage, root.expr)
+    checks.check_closed(usage, root.expr)
     for part in parts:
-        if isinstance(part, IotaExpr):
+        if isinstance(part, tree.IotaExpr):
             called = f"'{root.name}'" if root.name else usage.partition("(")[0]
             check_room(graph.space, part.element_type, part.shape, called)
-        if isinstance(part, Contraction) and not is_dot(part):
+        if isinstance(part, tree.Contraction) and not is_dot(part):
             layout_of(graph, part)  # raises if no layout fits
     out = root.out
     if out is None:
@@ -336,7 +303,7 @@ def _check(mappings: Mappings, root: Root, usage: str, seen: set[Expr]) -> None:
             f"{usage}: out '{out.name}' is {out.element_type!r}, "
             f"but the expression is {root.expr.element_type!r}",
             at=at,
-            found=formula(root.expr),
+            found=tree.formula(root.expr),
             fix=f"ops.cast(expression, {out.element_type!r})",
         )
     if not _fits(root.expr.shape, out.shape):
@@ -344,17 +311,17 @@ def _check(mappings: Mappings, root: Root, usage: str, seen: set[Expr]) -> None:
             f"{usage}: out '{out.name}' has shape {out.shape}, but the expression has "
             f"{root.expr.shape}",
             at=at,
-            found=formula(root.expr),
+            found=tree.formula(root.expr),
             fix=f"pass an out of shape {root.expr.shape}",
         )
-    check_writeable(usage, "out", out)
+    checks.check_writeable(usage, "out", out)
 
 
 def _tensors(roots: Sequence[Root]) -> list[Tensor]:
     """Return the tensors that expressions read."""
     seen: set[Expr] = set()
-    parts = [part for root in roots for part in new_parts(root.expr, seen)]
-    found = [part.tensor for part in parts if isinstance(part, Leaf)]
+    parts = [part for root in roots for part in tree.new_parts(root.expr, seen)]
+    found = [part.tensor for part in parts if isinstance(part, tree.Leaf)]
     return [tensor for tensor in found if isinstance(tensor, Tensor)]
 
 
@@ -386,23 +353,23 @@ def _bound(
         given = f"'{tensors.name}', a tensor" if isinstance(tensors, Tensor) else clipped(tensors)
         raise ElementTypeError(
             f"{what}: the values of arguments are {given}, not a list of tensors",
-            found=formula(node),
+            found=tree.formula(node),
             fix=f"{what}(expression, [x])",
         )
-    count = number_of_arguments(node)
+    count = checks.number_of_arguments(node)
     if len(tensors) > count:
         raise ElementTypeError(
             f"{what}: {amount(len(tensors), 'tensor')} for {amount(count, 'argument')}",
-            found=formula(node),
+            found=tree.formula(node),
             fix="pass one for ops.arg(0), one for ops.arg(1), ...",
         )
-    return bind(node, tensors, what) if node.is_open else node
+    return checks.bind(node, tensors, what) if node.is_open else node
 
 
 def _named(root: Root) -> Root:
     if root.name:
         return root
-    name = step_name(root.expr) or ("copy" if isinstance(root.expr, Leaf) else "map")
+    name = tree.step_name(root.expr) or ("copy" if isinstance(root.expr, tree.Leaf) else "map")
     return Root(root.expr, root.out, root.mapping, name, root.at)
 
 
@@ -492,9 +459,9 @@ def copy(
 @contextmanager
 def one_operation(graph: Graph, name: str, place: Steps) -> Iterator[None]:
     """Record steps as one named operation, whose name prefixes those of its variables."""
-    if isinstance(place, Together):
+    if isinstance(place, recording.Together):
         place.close_levels()  # its loops run where they are recorded
-    record, steps = OperationRecord(graph), RecordedSteps(graph, name)
+    record, steps = recording.OperationRecord(graph), recording.RecordedSteps(graph, name)
     with steps, graph.scope(name):
         yield
     record.close(name)
@@ -513,22 +480,24 @@ class OperationCall:
     def operands(self, *given: tuple[Operand, str]) -> list[Given]:
         """Return operands of the same graph and the same float type."""
         (x, role), *others = given
-        first = operand(self.what, x, self.program, role)
-        self.graph: Graph = graph_of(self.what, first, self.program, *(each for each, _ in others))
-        check_type(self.what, first, FLOATS, role)
-        check_placed(first)
+        first = checks.operand(self.what, x, self.program, role)
+        self.graph: Graph = checks.graph_of(
+            self.what, first, self.program, *(each for each, _ in others)
+        )
+        checks.check_type(self.what, first, FLOATS, role)
+        checks.check_placed(first)
         found = [first, *(self.another(other, name, first) for other, name in others)]
-        self.steps = steps_for(self.what, self.graph, self.name, self.program)
+        self.steps = checks.steps_for(self.what, self.graph, self.name, self.program)
         return found
 
     def another(self, x: Operand, role: str, first: Given) -> Given:
         """Return an operand of the graph and the type of the first operand."""
-        found = own_operand(self.what, self.graph, x, self.program, role)
-        check_placed(found)
+        found = checks.own_operand(self.what, self.graph, x, self.program, role)
+        checks.check_placed(found)
         if found.element_type is not first.element_type:
             raise ElementTypeError(
-                f"{self.what}: {called(first)} and {called(found)} differ in type",
-                found=f"{described(first)} and {described(found)}",
+                f"{self.what}: {checks.called(first)} and {checks.called(found)} differ in type",
+                found=f"{checks.described(first)} and {checks.described(found)}",
                 fix="convert one of them with ops.cast",
             )
         return found

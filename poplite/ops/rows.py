@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import poplite.ops.operands as checks
 from poplite.arrays.intervals import Int64
 from poplite.cost.step_cost import slowest_tile
 from poplite.errors import SizeOverflowError, TensorCreationError, checked_truth
@@ -37,17 +38,7 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tile_mapping import TileMapping
 from poplite.machine.target import Target
 from poplite.ops.fuse.maps import Mappings, grain_of, variable
-from poplite.ops.operands import (
-    NUMBERS,
-    called,
-    check_placed,
-    check_type,
-    count_of,
-    graph_of,
-    operand,
-    ordered_bits,
-    steps_for,
-)
+from poplite.ops.operands import NUMBERS
 from poplite.ops.planning import received_cycles
 from poplite.ops.record import map as stored, zero
 from poplite.ops.sorting import (
@@ -64,22 +55,7 @@ from poplite.ops.sorting import (
 from poplite.program import Execute, Sequence
 from poplite.program.recording import RecordedSteps as Block
 from poplite.types import FLOAT, HALF, LONGLONG, UNSIGNED_INT
-from poplite.vertices.order import (
-    KeyRule,
-    LeastElements,
-    LeastWords,
-    key_rule,
-    least_slots,
-    order_slots,
-)
-from poplite.vertices.scans import (
-    CumulativeProduct,
-    CumulativeSum,
-    TotalProduct,
-    TotalSum,
-    part_length,
-    running_slots,
-)
+from poplite.vertices import order as library, scans
 from poplite.vertices.slices import PackUnique, TakeRanks, pack_slots, rank_slots
 
 MOST_KEPT = 512
@@ -167,25 +143,25 @@ def top_k(
     """
     what = "ops.top_k"
     rows = Rows(what, x, dim, ORDERED, name, program)
-    count = count_of(what, "k", k)
+    count = checks.count_of(what, "k", k)
     if count > rows.size:
         raise SizeOverflowError(
             f"{what}: k is {count}, but a row has {rows.size} elements",
-            found=f"{called(rows.given)} has shape {rows.shape}",
+            found=f"{checks.called(rows.given)} has shape {rows.shape}",
             fix=f"pass a k from 0 to {rows.size}",
         )
     check_positions(rows)
     falls = checked_truth(largest, f"{what}: largest")
     in_order = checked_truth(sorted, f"{what}: sorted")
     rows.begin()
-    rule = key_rule(rows.element_type.dtype, falls=falls)
+    rule = library.key_rule(rows.element_type.dtype, falls=falls)
     words = _words(rows, count, rule, in_order=in_order)
     values, indices = write(rows, words, count, rule)
     rows.finish([rows.x], [values, indices])
     return Top(values, indices)
 
 
-def _words(rows: Rows, k: int, rule: KeyRule, *, in_order: bool) -> Tensor:
+def _words(rows: Rows, k: int, rule: library.KeyRule, *, in_order: bool) -> Tensor:
     """Record the computation of the words, [count, at least k]: by lists, or by sorting."""
     if k > MOST_KEPT:
         return sorted_words(rows, rule)
@@ -250,18 +226,20 @@ def _stages(lists: Lists, k: int, fan_in: int) -> list[TopStage]:
 
 def _cycles(target: Target, lists: Lists, taken: Int64, stages: list[TopStage]) -> float:
     """Return the modelled cycles of making the first lists from their elements, and of stages."""
-    slots = least_slots(taken, lists.length, makes=True)
+    slots = library.least_slots(taken, lists.length, makes=True)
     cycles = float(slowest_tile(lists.tile, slots, target))
     for stage in stages:
         total = np.add.reduceat(stage.lists.length, stage.group)
-        slots = least_slots(total, stage.made.length) + order_slots(stage.made.length)
+        slots = library.least_slots(total, stage.made.length) + library.order_slots(
+            stage.made.length
+        )
         cycles += received_cycles(target, WORD * int(total.max()))
         cycles += slowest_tile(stage.made.tile, slots, target)
     return cycles
 
 
 def _least(
-    rows: Rows, k: int, rule: KeyRule, cut: Cut, stages: list[TopStage], *, in_order: bool
+    rows: Rows, k: int, rule: library.KeyRule, cut: Cut, stages: list[TopStage], *, in_order: bool
 ) -> Tensor:
     """Record the stages; return the words of all rows, [count, k]."""
     lists, begin, end = cut
@@ -269,10 +247,10 @@ def _least(
     if words.num_elements:
         rows.execute(
             "/elements",
-            LeastElements,
+            library.LeastElements,
             lists.tile,
             x=ranges(rows.rows, lists.row * rows.size + begin, end - begin),
-            bits=ranges(ordered_bits(rows.rows), lists.row * rows.size + begin, end - begin),
+            bits=ranges(checks.ordered_bits(rows.rows), lists.row * rows.size + begin, end - begin),
             words=ranges(words, np.cumsum(lists.length) - lists.length, lists.length),
             first=begin,
             in_order=not stages and in_order,
@@ -289,7 +267,7 @@ def _merge(rows: Rows, stage: TopStage, words: Tensor, *, in_order: bool) -> Ten
     out = rows.variable(LONGLONG, f"{stage.level} words", made.tile, made.length)
     rows.execute(
         stage.level,
-        LeastWords,
+        library.LeastWords,
         made.tile,
         x=ranges(words, np.cumsum(total) - total, total),
         words=ranges(out, np.cumsum(made.length) - made.length, made.length),
@@ -377,7 +355,7 @@ def cumulative_sum(
     >>> engine.read(y).tolist(), engine.read(before).tolist()
     ([3, 12, 16, 17], [0, 3, 12, 16])
     """
-    vertices = TotalSum, CumulativeSum
+    vertices = scans.TotalSum, scans.CumulativeSum
     return _running("ops.cumulative_sum", vertices, x, dim, exclusive, name, program)
 
 
@@ -402,13 +380,13 @@ def cumulative_product(
     >>> engine.read(y).tolist()
     [3, 27, 108, 108]
     """
-    vertices = TotalProduct, CumulativeProduct
+    vertices = scans.TotalProduct, scans.CumulativeProduct
     return _running("ops.cumulative_product", vertices, x, dim, exclusive, name, program)
 
 
 def _running(
     what: str,
-    vertices: tuple[type[TotalSum[Any, Any]], type[CumulativeSum[Any, Any]]],
+    vertices: tuple[type[scans.TotalSum[Any, Any]], type[scans.CumulativeSum[Any, Any]]],
     x: Operand,
     dim: int | None,
     exclusive: bool,
@@ -419,7 +397,7 @@ def _running(
     rows = Rows(what, x, dim, NUMBERS, name, program)
     excludes = checked_truth(exclusive, f"{what}: exclusive")
     rows.begin()
-    length = part_length(rows.size)
+    length = scans.part_length(rows.size)
     parts = -(-rows.size // length)
     row, part = np.divmod(np.arange(rows.count * parts), max(parts, 1))
     begin = part * length
@@ -516,17 +494,17 @@ def unique_sorted(
     ([1, 2, 5, 0, 0], 3)
     """
     what = "ops.unique_sorted"
-    given = operand(what, x, program)
-    check_type(what, given, ORDERED)
-    check_placed(given)
+    given = checks.operand(what, x, program)
+    checks.check_type(what, given, ORDERED)
+    checks.check_placed(given)
     if given.rank != 1:
         raise TensorCreationError(
-            f"{what}: {called(given)} has rank {given.rank}",
+            f"{what}: {checks.called(given)} has rank {given.rank}",
             found=f"shape {given.shape}",
             fix="pass x.flatten(), sorted",
         )
-    graph = graph_of(what, given, program)
-    place = steps_for(what, graph, name, program)
+    graph = checks.graph_of(what, given, program)
+    place = checks.steps_for(what, graph, name, program)
     if isinstance(given, Expr):
         given = stored(given, name=f"{name}/x", program=program)
     steps = Block(graph, name)
@@ -595,7 +573,7 @@ def _take(
     size, workers = values.num_elements, graph.target.workers
     mapping, grain = graph.tile_mapping(values), grain_of(values.element_type)
     found = pieces(mapping, size, workers, grain)
-    bits, out, count = ordered_bits(front), ordered_bits(values), len(found.tile)
+    bits, out, count = checks.ordered_bits(front), checks.ordered_bits(values), len(found.tile)
     take = graph.add_compute_set(name)
     graph.add_vertices(
         take,
@@ -625,8 +603,10 @@ def best_blocks(target: Target, size: int, element_bytes: int) -> int:
     def cycles(blocks: int) -> float:
         """Return the modelled cycles of packing, of ranks, and of receiving and copying."""
         turns = -(-blocks // (tiles * workers))
-        part = min(part_length(blocks), blocks)
-        runs = pack_slots(-(-size // blocks)) * turns + running_slots(part) * (1 + (blocks > part))
+        part = min(scans.part_length(blocks), blocks)
+        runs = pack_slots(-(-size // blocks)) * turns + scans.running_slots(part) * (
+            1 + (blocks > part)
+        )
         share = -(-size // (tiles * workers))
         runs += rank_slots(share, blocks, -(-share * blocks // size))
         received = (size * element_bytes + 4 * blocks) / target.cost("pair_tiles")

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import poplite.ops.operands as checks
 from poplite.arrays.intervals import Int64, repeated
 from poplite.errors import SizeOverflowError, TensorCreationError, checked_truth
 from poplite.expr.operand import Operand
@@ -20,39 +21,14 @@ from poplite.graph.tensor.tensor import Slices, Tensor
 from poplite.graph.tile_mapping import TileMapping
 from poplite.machine.target import Target
 from poplite.ops.fuse.maps import Mappings, cuts, grain_of, held, variable
-from poplite.ops.operands import (
-    FLOATS,
-    INDICES,
-    NUMBERS,
-    called,
-    check_name,
-    check_placed,
-    check_type,
-    dimension,
-    graph_of,
-    operand,
-    ordered_bits,
-    own_operand,
-    steps_for,
-)
+from poplite.ops.operands import FLOATS, INDICES, NUMBERS
 from poplite.ops.planning import received_cycles
 from poplite.ops.record import map as stored
 from poplite.program import Sequence as Steps
 from poplite.program.recording import RecordedSteps as Block, Recorder, recorder
 from poplite.types import BOOL, INTEGERS_32, LONGLONG, UNSIGNED_INT
 from poplite.vertex.vertex import Vertex
-from poplite.vertices.order import (
-    POSITIONS,
-    KeyRule,
-    MergeWords,
-    Positions,
-    SortElements,
-    Values,
-    key_rule,
-    merge_slots,
-    sort_slots,
-    value_slots,
-)
+from poplite.vertices import order as library
 from poplite.vertices.slices import TakePart
 
 ORDERED: tuple[ElementClass, ...] = (*FLOATS, *INTEGERS_32)
@@ -99,16 +75,16 @@ class Rows:
         program: Steps | None,
         *others: object,
     ) -> None:
-        self.given = operand(what, x, program)
-        check_type(what, self.given, types)
+        self.given = checks.operand(what, x, program)
+        checks.check_type(what, self.given, types)
         self.what, self.name, self.element_type = what, name, self.given.element_type
         self.shape = self.given.shape if dim is not None else (self.given.num_elements,)
-        self.dim = dimension(what, self.given, dim) if dim is not None else 0
+        self.dim = checks.dimension(what, self.given, dim) if dim is not None else 0
         self.size = self.shape[self.dim]
         self.count = math.prod(self.shape[: self.dim] + self.shape[self.dim + 1 :])
-        self.graph: Graph = graph_of(what, self.given, program, *others)
+        self.graph: Graph = checks.graph_of(what, self.given, program, *others)
         self.mappings = Mappings(self.graph)
-        self._program, self._target = program, steps_for(what, self.graph, name, program)
+        self._program, self._target = program, checks.steps_for(what, self.graph, name, program)
 
     def begin(self) -> None:
         """Store the operand if it is an expression, and start recording steps."""
@@ -192,16 +168,16 @@ LEAST = 8
 
 def check_positions(rows: Rows) -> None:
     """Raise an error for rows that are too long for positions."""
-    if rows.size > POSITIONS:
+    if rows.size > library.POSITIONS:
         raise SizeOverflowError(
             f"{rows.what}: too many elements, {rows.size:,}, along dimension {rows.dim} of "
-            f"{called(rows.given)}",
-            fix=f"pass at most {POSITIONS:,}",
+            f"{checks.called(rows.given)}",
+            fix=f"pass at most {library.POSITIONS:,}",
         )
 
 
 def write(
-    rows: Rows, words: Tensor, count: int, rule: KeyRule | None, *, positions: bool = True
+    rows: Rows, words: Tensor, count: int, rule: library.KeyRule | None, *, positions: bool = True
 ) -> list[Tensor]:
     """Record the values, if there is a rule, and the positions of the first `count` words of rows.
 
@@ -218,17 +194,19 @@ def write(
     tile, begin, length = tile[source], begin[source] + low, high - low
     made = []
     for name, vertex, element_type, state in (
-        ("/values", Values, rows.element_type, {} if rule is None else rule._asdict()),
-        ("/indices", Positions, UNSIGNED_INT, {}),
+        ("/values", library.Values, rows.element_type, {} if rule is None else rule._asdict()),
+        ("/indices", library.Positions, UNSIGNED_INT, {}),
     ):
-        if (vertex is Values and rule is None) or (vertex is Positions and not positions):
+        if (vertex is library.Values and rule is None) or (
+            vertex is library.Positions and not positions
+        ):
             continue
         out = rows.variable(element_type, name, tile, length)
         made.append(rows.back(out.reshape((rows.count, count))))
         if len(tile):
             fields = {
                 "words": ranges(first, begin, length),
-                "out": ranges(ordered_bits(out), begin, length),
+                "out": ranges(checks.ordered_bits(out), begin, length),
             }
             rows.execute(name, vertex, tile, **fields, **state)
     return made
@@ -344,7 +322,7 @@ class _Pricing:
         stages = depth * (depth + 1) // 2
         if stages:
             cycles += stages * self._merged(block, length, a_tile, alternates=alternates)
-        cycles += a_tile * workers * value_slots(-(-block // workers))
+        cycles += a_tile * workers * library.value_slots(-(-block // workers))
         return SortPlan(blocks, run, levels, alternates, cycles)
 
     @property
@@ -356,7 +334,7 @@ class _Pricing:
         run = -(-block // runs)
         runs = -(-block // run)
         cycles = self._received(a_tile * block * self.bytes)
-        cycles += self._workers * -(-a_tile * runs // self._workers) * sort_slots(run)
+        cycles += self._workers * -(-a_tile * runs // self._workers) * library.sort_slots(run)
         length = run
         while length < block:
             pairs = -(-block // (2 * length))
@@ -378,7 +356,7 @@ class _Pricing:
 
     def _merge(self, words: int, length: int) -> int:
         """Return a vertex's cycles for merging `words` words from two lists of `length` words."""
-        return self._workers * merge_slots(-(-words // self._workers), length)
+        return self._workers * library.merge_slots(-(-words // self._workers), length)
 
     def _received(self, size: float) -> int:
         return math.ceil(received_cycles(self.target, size))
@@ -431,7 +409,7 @@ def plan_of(rows: Rows) -> SortPlan:
     return sort_plan(graph.target, rows.count, rows.size, size, held)
 
 
-def sorted_words(rows: Rows, rule: KeyRule) -> Tensor:
+def sorted_words(rows: Rows, rule: library.KeyRule) -> Tensor:
     """Record the sorting of all rows; return their words, [count, at least size], on few tiles."""
     if not rows.count * rows.size:
         return rows.variable(LONGLONG, "/words", NO_TILES, NO_TILES).reshape((rows.count, 0))
@@ -441,7 +419,7 @@ def sorted_words(rows: Rows, rule: KeyRule) -> Tensor:
 class NetworkBlocks:
     """The blocks of all rows, with two buffers each."""
 
-    def __init__(self, rows: Rows, rule: KeyRule, plan: SortPlan) -> None:
+    def __init__(self, rows: Rows, rule: library.KeyRule, plan: SortPlan) -> None:
         self.rows, self.rule, self.plan = rows, rule, plan
         self.blocks, self.run = plan.blocks, plan.run
         self.runs = -(-rows.size // (plan.blocks * plan.run))
@@ -492,9 +470,9 @@ class NetworkBlocks:
         end = np.minimum(begin + self.run, rows.size)
         rows.execute(
             "/sort",
-            SortElements,
+            library.SortElements,
             np.repeat(self.tile[: self.count], self.runs),
-            x=ranges(ordered_bits(rows.rows), row * rows.size + begin, end - begin),
+            x=ranges(checks.ordered_bits(rows.rows), row * rows.size + begin, end - begin),
             words=self.words[: len(row) * self.run].reshape((len(row), self.run)),
             first=begin,
             **self.rule._asdict(),
@@ -560,7 +538,7 @@ class NetworkBlocks:
         workers = self.rows.graph.target.workers
         self.rows.execute(
             part,
-            MergeWords,
+            library.MergeWords,
             tile,
             left=ranges(self.words, *left),
             right=ranges(self.words, *right),
@@ -639,21 +617,21 @@ def take_along_axis(
     """
     what = "ops.take_along_axis"
     rows = Rows(what, x, dim, MOVED, name, program, indices)
-    which = own_operand(what, rows.graph, indices, program, "indices")
-    check_type(what, which, INDICES, "indices")
-    check_placed(which)
+    which = checks.own_operand(what, rows.graph, indices, program, "indices")
+    checks.check_type(what, which, INDICES, "indices")
+    checks.check_placed(which)
     shape = which.shape if dim is not None else (which.num_elements,)
     there = rows.shape[: rows.dim] + rows.shape[rows.dim + 1 :]
     rest = shape[: rows.dim] + shape[rows.dim + 1 :]
     if len(shape) != len(rows.shape) or rest != there:
         raise TensorCreationError(
-            f"{what}: indices have shape {shape}, but {called(rows.given)} has {rows.shape}",
+            f"{what}: indices have shape {shape}, but {checks.called(rows.given)} has {rows.shape}",
             fix=f"pass the same sizes in all dimensions except {rows.dim}",
         )
     if which.num_elements and not rows.size:
         raise TensorCreationError(
             f"{what}: cannot take {which.num_elements:,} elements from rows without elements",
-            found=f"{called(rows.given)} has shape {rows.shape}",
+            found=f"{checks.called(rows.given)} has shape {rows.shape}",
         )
     if isinstance(which, Expr):
         which = stored(which, name=f"{name}/indices", program=program)
@@ -676,9 +654,11 @@ def _taken(rows: Rows, which: Tensor) -> Tensor:
             f"/part {part}" if length < rows.size else "",
             TakePart,
             found.tile,
-            x=ranges(ordered_bits(rows.rows), found.row * rows.size + begin, 0 * at + end - begin),
+            x=ranges(
+                checks.ordered_bits(rows.rows), found.row * rows.size + begin, 0 * at + end - begin
+            ),
             indices=ranges(wanted, at, size),
-            out=ranges(ordered_bits(mine), at, size),
+            out=ranges(checks.ordered_bits(mine), at, size),
             first=begin,
             size=rows.size,
         )
@@ -818,19 +798,19 @@ def sort_key_value(
     ([1, 3, 4, 9], [3.5, 0.5, 2.5, 1.5])
     """
     what = "ops.sort_key_value"
-    check_name(what, name)
+    checks.check_name(what, name)
     inner = f"{name}/keys"
     rows = Rows(what, keys, dim, ORDERED, inner, program, values)
     check_positions(rows)
-    first, second = rows.given, own_operand(what, rows.graph, values, program)
-    check_type(what, second, MOVED)
+    first, second = rows.given, checks.own_operand(what, rows.graph, values, program)
+    checks.check_type(what, second, MOVED)
     if first.shape != second.shape:
         raise TensorCreationError(
             f"{what}: values have shape {second.shape}, but keys have {first.shape}",
             fix="pass values of the shape of the keys",
         )
     descending = checked_truth(descending, f"{what}: descending")
-    place = steps_for(what, rows.graph, name, program)
+    place = checks.steps_for(what, rows.graph, name, program)
     if isinstance(first, Expr):
         first = stored(first, name=f"{inner}/x", program=program)
     if isinstance(second, Expr):
@@ -857,7 +837,7 @@ def _sorted(
     check_positions(rows)
     falls = checked_truth(descending, f"{what}: descending")
     rows.begin()
-    rule = key_rule(rows.element_type.dtype, falls=falls)
+    rule = library.key_rule(rows.element_type.dtype, falls=falls)
     words = sorted_words(rows, rule)
     made = write(rows, words, rows.size, rule if values else None, positions=positions)
     rows.finish([rows.x], made)

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
-from poplite.errors import ElementTypeError, TensorCreationError, checked_truth
+from poplite.errors import ElementTypeError, TensorCreationError, checked_kind, checked_truth
 from poplite.expr.build import cast
 from poplite.expr.operand import Operand
 from poplite.graph.graph import Graph
@@ -457,12 +457,8 @@ def plan_sparse_matmul(
 
 def check_pattern(what: str, pattern: object) -> None:
     """Reject anything but a pattern."""
-    if not isinstance(pattern, SparsePattern):
-        raise ElementTypeError(
-            f"{what}: pattern is {clipped(pattern)}",
-            found=of_type(pattern),
-            fix="pass ops.SparsePattern(shape, row_starts, columns), or SparsePattern.of(csr)",
-        )
+    fix = "pass ops.SparsePattern(shape, row_starts, columns), or SparsePattern.of(csr)"
+    checked_kind(pattern, SparsePattern, f"{what}: pattern", fix)
 
 
 # -- products --------------------------------------------------------------------------------------

@@ -10,9 +10,9 @@
 
 `vertices` runs one vertex in both forms on elements in random memory layouts, `forms` compares a
 faster form or the C++ codelet with `compute`, and `plugin` has fixtures for pytest. `addressed`
-pairs a tensor with the addresses of its elements and checks all its queries; `random_tensors` makes
-tensors from a seed, `strategies` is for Hypothesis, which no other module needs, and
-`python -m poplite.testing.fuzz` checks as many tensors as time allows.
+pairs a tensor with the addresses of its elements, checks all its queries, and makes tensors from a
+seed; `strategies` is for Hypothesis, which no other module needs, and `python -m
+poplite.testing.fuzz` checks as many tensors as time allows.
 """
 
 from __future__ import annotations
@@ -30,19 +30,17 @@ if TYPE_CHECKING:
         check_tensor as check_tensor,
         check_tile_mapping as check_tile_mapping,
         concatenated as concatenated,
+        random_mapping as random_mapping,
+        random_shape as random_shape,
+        random_step as random_step,
+        random_tensor as random_tensor,
+        random_variables as random_variables,
         tiles_of as tiles_of,
         variables as variables,
     )
     from poplite.testing.forms import (
         check_codelet as check_codelet,
         check_faster as check_faster,
-    )
-    from poplite.testing.random_tensors import (
-        random_mapping as random_mapping,
-        random_shape as random_shape,
-        random_step as random_step,
-        random_tensor as random_tensor,
-        random_variables as random_variables,
     )
     from poplite.testing.strategies import (
         graphs_with_variables as graphs_with_variables,

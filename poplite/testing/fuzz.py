@@ -24,20 +24,7 @@ from typing import NamedTuple
 from warnings import catch_warnings, simplefilter
 
 from poplite.errors import ConstantRemappedWarning
-from poplite.testing.addressed import (
-    AddressedTensor,
-    check_intersection,
-    check_sorted_regions,
-    check_tile_mapping,
-    check_view,
-    tiles_of,
-)
-from poplite.testing.random_tensors import (
-    random_mapping,
-    random_reshaped_variable,
-    random_step,
-    random_variables,
-)
+from poplite.testing import addressed
 from poplite.view import Cat
 
 STATES_OF_A_GRAPH = 12
@@ -94,11 +81,11 @@ class Episode:
 
     def __init__(self, seed: int, number: int) -> None:
         self.random = Random(f"{seed}/{number}")
-        self.sources = random_variables(self.random, NUM_TILES)
-        self.made = random_reshaped_variable(self.random, self.sources)
-        self.tiles = tiles_of(self.made.tensor.graph)
+        self.sources = addressed.random_variables(self.random, NUM_TILES)
+        self.made = addressed.random_reshaped_variable(self.random, self.sources)
+        self.tiles = addressed.tiles_of(self.made.tensor.graph)
         self.edits: list[tuple[int, str]] = []
-        self.seen: list[AddressedTensor] = []
+        self.seen: list[addressed.AddressedTensor] = []
 
     def step(self) -> None:
         """Make the next state and check it.
@@ -106,15 +93,15 @@ class Episode:
         Raises:
             AssertionError: if an answer is wrong.
         """
-        self.made = random_step(self.random, self.made, self.sources)
+        self.made = addressed.random_step(self.random, self.made, self.sources)
         tensor, addresses = self.made.tensor, self.made.addresses
-        check_view(tensor, addresses)
+        addressed.check_view(tensor, addresses)
         if self.random.random() < 0.3:
             self._edit()
-        check_tile_mapping(tensor, addresses, self.tiles)
-        check_sorted_regions(tensor, addresses, self.tiles)
+        addressed.check_tile_mapping(tensor, addresses, self.tiles)
+        addressed.check_sorted_regions(tensor, addresses, self.tiles)
         for other in self.random.sample(self.seen, min(2, len(self.seen))):
-            check_intersection(tensor, addresses, other.tensor, other.addresses)
+            addressed.check_intersection(tensor, addresses, other.tensor, other.addresses)
         self.seen.append(self.made)
 
     def _edit(self) -> None:
@@ -125,7 +112,7 @@ class Episode:
             mapping: int | list[list[tuple[int, int]]] = tile
             edits = [(0, len(flat), tile)]
         else:
-            mapping = random_mapping(self.random, len(flat), NUM_TILES)
+            mapping = addressed.random_mapping(self.random, len(flat), NUM_TILES)
             edits = sorted((a, b, tile) for tile, held in enumerate(mapping) for a, b in held)
         self.edits.append((len(self.made.lines), f"graph.set_tile_mapping(t, {mapping!r})"))
         with catch_warnings():

@@ -10,8 +10,7 @@ from itertools import pairwise
 
 from hypothesis import strategies as st
 
-from poplite.testing.addressed import AddressedTensor
-from poplite.testing.random_tensors import random_tensor, random_variables
+from poplite.testing.addressed import AddressedTensor, random_tensor, random_variables
 
 __all__ = ["graphs_with_variables", "tensors", "tile_mappings"]
 

@@ -36,17 +36,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from poplite.arrays import series
 from poplite.arrays.intervals import Int64, repeated
-from poplite.arrays.series import (
-    Digit,
-    count_runs,
-    cut_digits,
-    digits_of,
-    flat_digits,
-    pack,
-    split_run,
-    strided_runs,
-)
+from poplite.arrays.series import Digit
 from poplite.errors import SizeOverflowError
 from poplite.jit.build import run_kernel
 from poplite.jit.kernels_views import ABREAST, TALL, leaf_runs, through, transposed
@@ -75,7 +67,7 @@ MOST_STEPS = 2**16
 def flat(digits: Sequence[Digit], off: int, space: Storage | Cat) -> View:
     """Return the one-dimensional view with these coalesced digits."""
     size = math.prod([extent for extent, _ in digits])
-    return View((size,), (pack(digits),), off, space)
+    return View((size,), (series.pack(digits),), off, space)
 
 
 def cut(view: View, begin: int, end: int) -> list[View]:
@@ -86,8 +78,8 @@ def cut(view: View, begin: int, end: int) -> list[View]:
     """
     if end - begin == view.shape[0]:
         return [view]
-    pieces = cut_digits(tuple(view.flat_digits()), begin, end, view.off)
-    return [View((size,), (pack(digits),), off, view.space) for digits, size, off in pieces]
+    pieces = series.cut_digits(tuple(view.flat_digits()), begin, end, view.off)
+    return [View((size,), (series.pack(digits),), off, view.space) for digits, size, off in pieces]
 
 
 def opened(view: View) -> Iterator[View]:
@@ -125,7 +117,7 @@ def _within(
     if abs(step) == 1:
         first = repetition * (end - begin) + position % cat.period - begin
         low = first if step > 0 else first - count + 1
-        pieces = cut_digits(tuple(kid.flat_digits()), low, low + count, kid.off)
+        pieces = series.cut_digits(tuple(kid.flat_digits()), low, low + count, kid.off)
         for digits, _, off in pieces if step > 0 else pieces[::-1]:
             if step > 0:
                 yield flat(digits, off, kid.space)
@@ -264,9 +256,9 @@ def runs(view: View) -> tuple[Int64, Int64]:
         return np.array(few[0], np.int64), np.array(few[1], np.int64)
     space, digits = view.space, view.flat_digits()
     if isinstance(space, Storage):
-        rest, run = split_run(digits)
-        check_listable(count_runs(rest, run), "a view has")
-        return strided_runs(rest, run, space.base + view.off)
+        rest, run = series.split_run(digits)
+        check_listable(series.count_runs(rest, run), "a view has")
+        return series.strided_runs(rest, run, space.base + view.off)
     return runs_through(leaves_of(space), digits, view.off)
 
 
@@ -466,7 +458,7 @@ def _most_runs(leaves: Leaves, digits: Sequence[Digit]) -> int:
     """Return an upper bound for the number of runs of a view."""
     if _is_whole(leaves, digits):
         return leaves.most_runs
-    rest, run = split_run(digits)
+    rest, run = series.split_run(digits)
     return _elements(rest) * min(run, run // leaves.shortest_run + 2)
 
 
@@ -709,9 +701,9 @@ def stacked(views: Sequence[View], *, split: bool) -> tuple[Int64, Int64, Int64,
         shape, dims, space = view.shape, view.dims, view.space
         number = numbers.setdefault((shape, dims), len(numbers))
         if number == len(tails):
-            heads.append(digits_of(shape[0], dims[0]) if split else ())
+            heads.append(series.digits_of(shape[0], dims[0]) if split else ())
             first = 1 if split else 0
-            tails.append(flat_digits(shape[first:], dims[first:]))
+            tails.append(series.flat_digits(shape[first:], dims[first:]))
         kind.append(number)
         base.append(space.base + view.off if isinstance(space, Storage) else view.off)
     head_columns = max(map(len, heads))
@@ -731,8 +723,8 @@ def _pieces(pieces: SlicedViews) -> tuple[Int64, Int64, Int64, int]:
     base = space.base if isinstance(space, Storage) else 0
     (outer, _, inner), (first, step, rest) = pieces.template.shape, pieces.template.dims
     assert isinstance(step, int), "pieces are cut along a single stride"
-    head = digits_of(outer, first) if outer > 1 else ()
-    tail = digits_of(inner, rest)
+    head = series.digits_of(outer, first) if outer > 1 else ()
+    tail = series.digits_of(inner, rest)
     if tail and step == tail[0][0] * tail[0][1]:
         # The axis continues the digit below it.
         width, step, tail = tail[0][0], tail[0][1], tail[1:]

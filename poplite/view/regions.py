@@ -41,20 +41,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from poplite.arrays import series
 from poplite.arrays.intervals import Int64, overlay
-from poplite.arrays.series import (
-    Digit,
-    coalesce,
-    count_runs,
-    grid,
-    locate,
-    pack,
-    split_run,
-    strided_runs,
-)
+from poplite.arrays.series import Digit
 from poplite.errors import SizeOverflowError, TensorIndexError
 from poplite.jit.build import run_kernel
 from poplite.jit.kernels_views import GROUPS, MEMBERS, form_groups
+from poplite.view import contiguous_runs
 from poplite.view.address_sets import (
     AddressRuns,
     Part,
@@ -66,18 +59,6 @@ from poplite.view.address_sets import (
     span,
 )
 from poplite.view.concatenation import SlicedViews, concat, concat_slices
-from poplite.view.contiguous_runs import (
-    FEW,
-    Leaves,
-    check_listable,
-    count_through,
-    few_runs,
-    leaves_of,
-    runs,
-    runs_by_owner,
-    runs_through,
-    stacked,
-)
 from poplite.view.view import NOWHERE, Cat, Storage, View, all_of, once
 
 
@@ -113,20 +94,20 @@ def chunks(view: View, max_runs: int = 2**20) -> Iterator[tuple[Int64, Int64]]:
 
 
 def _listed(view: View, limit: int) -> Iterator[tuple[Int64, Int64]]:
-    few = few_runs(view)
+    few = contiguous_runs.few_runs(view)
     if few is not None and len(few[0]) <= limit:
         if few[0]:
-            yield runs(view)
+            yield contiguous_runs.runs(view)
         return
     space, digits = view.space, view.flat_digits()
     if isinstance(space, Storage):
-        rest, run = split_run(digits)
+        rest, run = series.split_run(digits)
         for part, off in _parts(rest, view.off, limit):
-            yield strided_runs(part, run, space.base + off)
+            yield series.strided_runs(part, run, space.base + off)
     else:
-        leaves = leaves_of(space)
+        leaves = contiguous_runs.leaves_of(space)
         for part, off in _parts_of_cat(leaves, digits, view.off, limit):
-            yield runs_through(leaves, part, off)
+            yield contiguous_runs.runs_through(leaves, part, off)
 
 
 def _parts(digits: Sequence[Digit], off: int, limit: int) -> Iterator[tuple[Sequence[Digit], int]]:
@@ -141,7 +122,7 @@ def _parts(digits: Sequence[Digit], off: int, limit: int) -> Iterator[tuple[Sequ
     outer, (extent, stride), inner = digits[: i - 1], digits[i - 1], digits[i:]
     step = limit // size
     for index in range(math.prod([e for e, _ in outer])):
-        start = off + locate(outer, index)
+        start = off + series.locate(outer, index)
         for first in range(0, extent, step):
             count = min(step, extent - first)
             part = [(count, stride), *inner] if count > 1 else inner
@@ -149,10 +130,10 @@ def _parts(digits: Sequence[Digit], off: int, limit: int) -> Iterator[tuple[Sequ
 
 
 def _parts_of_cat(
-    leaves: Leaves, digits: Sequence[Digit], off: int, limit: int
+    leaves: contiguous_runs.Leaves, digits: Sequence[Digit], off: int, limit: int
 ) -> Iterator[tuple[Sequence[Digit], int]]:
     """Cut a view of a space into parts of at most `limit` runs."""
-    rest, run = split_run(digits)
+    rest, run = series.split_run(digits)
     # Consecutive elements are cut at most once per shortest run, and at both ends.
     length = max(limit, (limit - 2) * leaves.shortest_run)
     if run > length:
@@ -162,7 +143,7 @@ def _parts_of_cat(
     each = min(run, run // leaves.shortest_run + 2)
     tail = [(run, 1)] if run > 1 else []
     for part, at in _parts(rest, off, max(limit // each, 1)):
-        yield coalesce([*part, *tail]), at
+        yield series.coalesce([*part, *tail]), at
 
 
 _NO_RUNS = np.empty(0, np.int64), np.empty(0, np.int64)
@@ -180,12 +161,14 @@ def runs_of_many(views: Sequence[View]) -> tuple[Int64, Int64, Int64]:
     >>> [a.tolist() for a in runs_of_many([row, row.slice(0, 3, 0).reverse(0)])]
     [[0, 1, 4], [10, 12, 11, 10], [6, 1, 1, 1]]
     """
-    if len(views) <= FEW or any([isinstance(view.space, Cat) for view in views]):
+    if len(views) <= contiguous_runs.FEW or any([isinstance(view.space, Cat) for view in views]):
         listed, count = [_NO_RUNS], 0
         for view in views:
-            listed.append(runs(view))
+            listed.append(contiguous_runs.runs(view))
             count += len(listed[-1][0])
-            check_listable(count, f"the first {len(listed) - 1:,} of {len(views):,} views have")
+            contiguous_runs.check_listable(
+                count, f"the first {len(listed) - 1:,} of {len(views):,} views have"
+            )
         begins, lengths = zip(*listed, strict=True)
         first = np.cumsum(list(map(len, begins)))
         return first, np.concatenate(begins), np.concatenate(lengths)
@@ -193,14 +176,16 @@ def runs_of_many(views: Sequence[View]) -> tuple[Int64, Int64, Int64]:
     owner = [i for i, view in enumerate(views) if view.space is not NOWHERE]
     if not filled:
         return np.zeros(len(views) + 1, np.int64), *_NO_RUNS
-    base, extent, stride, _ = stacked(filled, split=False)
+    base, extent, stride, _ = contiguous_runs.stacked(filled, split=False)
     breaks = np.zeros(len(base) + 1, np.int64)
     np.cumsum(extent.prod(1), out=breaks[1:])
-    leaves = Leaves(1, breaks, base, extent, stride, 0)
+    leaves = contiguous_runs.Leaves(1, breaks, base, extent, stride, 0)
     # Views with many repeats may have more elements in total than a 64-bit integer can count.
     room = int((np.diff(breaks) // leaves.run).sum(dtype=np.float64))
-    check_listable(room, f"{len(views):,} views have up to")
-    begin, length, first = runs_by_owner(leaves, np.array(owner, np.int64), len(views), room)
+    contiguous_runs.check_listable(room, f"{len(views):,} views have up to")
+    begin, length, first = contiguous_runs.runs_by_owner(
+        leaves, np.array(owner, np.int64), len(views), room
+    )
     return first, begin, length
 
 
@@ -215,11 +200,11 @@ def num_runs(view: View) -> int:
     """
     space, digits = view.space, view.flat_digits()
     if isinstance(space, Storage):
-        return count_runs(*split_run(digits)) if space is not NOWHERE else 0
+        return series.count_runs(*series.split_run(digits)) if space is not NOWHERE else 0
     if digits and digits[0][1] == 0:
         # A repeated block joins the next repetition if its end continues at its beginning.
         (times, _), *rest = digits
-        part = View((view.num_elements // times,), (pack(rest),), view.off, space)
+        part = View((view.num_elements // times,), (series.pack(rest),), view.off, space)
         closed = last_address(part) + 1 == address_at(part, 0)
         return times * num_runs(part) - (times - 1 if closed else 0)
     kids, is_whole = space.kids, digits == [(space.num_elements, 1)]
@@ -227,7 +212,7 @@ def num_runs(view: View) -> int:
         # Each kid may be counted without listing the space below it.
         joins = [last_address(a) + 1 == address_at(b, 0) for a, b in pairwise(kids)]
         return sum([num_runs(kid) for kid in kids]) - sum(joins)
-    return count_through(leaves_of(space), digits, view.off)
+    return contiguous_runs.count_through(contiguous_runs.leaves_of(space), digits, view.off)
 
 
 def _is_layered(cat: Cat) -> bool:
@@ -266,8 +251,8 @@ def addresses(view: View) -> Int64:
     if isinstance(space, Storage):
         if space is NOWHERE:
             return np.empty(view.shape, np.int64)
-        return grid(view.flat_digits(), space.base + view.off).reshape(view.shape)
-    begin, length = runs(view)
+        return series.grid(view.flat_digits(), space.base + view.off).reshape(view.shape)
+    begin, length = contiguous_runs.runs(view)
     if len(begin) == view.num_elements:
         return begin.reshape(view.shape)
     flat = np.repeat(begin - (np.cumsum(length) - length), length)
@@ -283,7 +268,7 @@ def address_at(view: View, index: int) -> int:
     13
     """
     while True:
-        index = view.off + locate(view.flat_digits(), index)
+        index = view.off + series.locate(view.flat_digits(), index)
         space = view.space
         if isinstance(space, Storage):
             return space.base + index
@@ -406,7 +391,7 @@ def memory_order(
     sets = [found for part in parts for found in sets_by_address(part, drop=drop)]
     if not sets:
         return MemoryOrder(np.zeros(1, np.int64), *[np.empty(0, np.int64)] * 4)
-    check_listable(
+    contiguous_runs.check_listable(
         sum([found.num_runs for found in sets]), "in the order of memory, a tensor has", fix=""
     )
     sets.sort(key=lambda found: found.low)
@@ -498,8 +483,8 @@ def _rows(cluster: list[Strided | AddressRuns], breaks: Int64 | None) -> _Rows:
     if len(cluster) == 1 and isinstance(cluster[0], Strided):
         found = cluster[0]
         outer, run, row = found.split()
-        low = grid([(extent, step) for extent, step, _ in outer], found.low)
-        position = grid([(extent, stride) for extent, _, stride in outer], found.position)
+        low = series.grid([(extent, step) for extent, step, _ in outer], found.low)
+        position = series.grid([(extent, stride) for extent, _, stride in outer], found.position)
         return _Rows(low, position, low, run, *row)
     low, position, length = sorted_runs(cluster)
     if breaks is not None and (low[1:] < low[:-1] + length[:-1]).any():

@@ -39,21 +39,8 @@ from collections.abc import Sequence
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, NoReturn
 
-from poplite.arrays.series import (
-    Digit,
-    Digits,
-    Dim,
-    coalesce,
-    cut_digits,
-    digits_of,
-    flat_digits,
-    locate,
-    pack,
-    place_values,
-    regroup,
-    row_major,
-    sub_sample_digits,
-)
+from poplite.arrays import series
+from poplite.arrays.series import Digit, Digits, Dim
 from poplite.errors import ElementTypeError
 
 if TYPE_CHECKING:
@@ -123,7 +110,7 @@ class View:
 
     def flat_digits(self) -> list[Digit]:
         """Return the coalesced digits of the view's row-major order; none when empty."""
-        return [] if self.space is NOWHERE else flat_digits(self.shape, self.dims)
+        return [] if self.space is NOWHERE else series.flat_digits(self.shape, self.dims)
 
     def slice(self, begin: int, end: int, dim: int) -> View:
         """Select [begin, end) of one dimension."""
@@ -139,14 +126,14 @@ class View:
         if isinstance(stride, int):
             off = self.off + begin * stride
         else:
-            pieces = cut_digits(stride, begin, end, self.off)
+            pieces = series.cut_digits(stride, begin, end, self.off)
             if len(pieces) > 1:
                 # Only this path needs concatenation, which itself builds on views.
                 from poplite.view.concatenation import cut
 
                 return cut(self, pieces, shape, dim)
             ((digits, _, off),) = pieces
-            dims = (*dims[:dim], pack(digits), *dims[dim + 1 :])
+            dims = (*dims[:dim], series.pack(digits), *dims[dim + 1 :])
         space = self.space
         if isinstance(space, Storage):
             return View(shape, dims, off, space)
@@ -155,7 +142,7 @@ class View:
     def index(self, i: int) -> View:
         """Select index i of dimension 0, which is removed."""
         stride = self.dims[0]
-        step = i * stride if isinstance(stride, int) else locate(stride, i)
+        step = i * stride if isinstance(stride, int) else series.locate(stride, i)
         space = self.space
         if space is NOWHERE:
             return empty(self.shape[1:])
@@ -197,10 +184,10 @@ class View:
         if isinstance(stride, int):
             new = stride * step
         else:
-            digits = sub_sample_digits(stride, step)
+            digits = series.sub_sample_digits(stride, step)
             if digits is None:
                 return layer(self).sub_sample(step, dim)
-            new = pack(digits)
+            new = series.pack(digits)
         return placed(
             (*self.shape[:dim], -(-size // step), *self.shape[dim + 1 :]),
             (*self.dims[:dim], new, *self.dims[dim + 1 :]),
@@ -238,11 +225,11 @@ class View:
         shape = (*shape[:dim], size * n, *shape[dim + 1 :])
         if n == 0 or self.space is NOWHERE:
             return empty(shape)
-        digits = digits_of(size, stride)
+        digits = series.digits_of(size, stride)
         repeated: Digits = ((n, 0), *digits) if outer else (*digits, (n, 0))
         new: Dim = repeated
         if not digits or digits[0 if outer else -1][1] == 0:
-            new = pack(coalesce(repeated))
+            new = series.pack(series.coalesce(repeated))
         return View(shape, (*dims[:dim], new, *dims[dim + 1 :]), self.off, self.space)
 
     def reshape(self, shape: Shape) -> View:
@@ -250,17 +237,17 @@ class View:
         space = self.space
         if space is NOWHERE:
             return empty(shape)
-        digits = flat_digits(self.shape, self.dims)
+        digits = series.flat_digits(self.shape, self.dims)
         if type(space) is Cat and len(space.kids) == 1 and digits == [(space.num_elements, 1)]:
             # A layer read from end to end may not be needed for this shape.
             below = space.kids[0]
-            dims = regroup(below.flat_digits(), shape)
+            dims = series.regroup(below.flat_digits(), shape)
             if dims is not None:
                 return View(shape, dims, below.off, below.space)
-        dims = regroup(digits, shape)
+        dims = series.regroup(digits, shape)
         if dims is not None:
             return View(shape, dims, self.off, space)
-        return View(shape, row_major(shape), 0, Cat((flat(self),), 1))
+        return View(shape, series.row_major(shape), 0, Cat((flat(self),), 1))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, View):
@@ -396,7 +383,9 @@ def all_of(storage: Storage, shape: Shape) -> View:
     >>> all_of(Storage(0, 0, 24), (4, 6)).dims
     (6, 1)
     """
-    return View(shape, row_major(shape), 0, storage) if storage.num_elements else empty(shape)
+    return (
+        View(shape, series.row_major(shape), 0, storage) if storage.num_elements else empty(shape)
+    )
 
 
 def empty(shape: Shape) -> View:
@@ -407,7 +396,7 @@ def empty(shape: Shape) -> View:
 def flat(view: View) -> View:
     """Return a view in the shape of a kid of a `Cat` with outer 1: (1, elements)."""
     digits = view.flat_digits()
-    return View((1, view.num_elements), (0, pack(digits)), view.off, view.space)
+    return View((1, view.num_elements), (0, series.pack(digits)), view.off, view.space)
 
 
 def once(view: View) -> View:
@@ -419,9 +408,9 @@ def once(view: View) -> View:
     digits = view.flat_digits()
     if all([stride for _, stride in digits]):
         return view
-    moving = coalesce([digit for digit in digits if digit[1]])
+    moving = series.coalesce([digit for digit in digits if digit[1]])
     size = math.prod([extent for extent, _ in moving])
-    return View((size,), (pack(moving),), view.off, view.space)
+    return View((size,), (series.pack(moving),), view.off, view.space)
 
 
 def layer(view: View) -> View:
@@ -430,7 +419,7 @@ def layer(view: View) -> View:
     >>> layer(all_of(Storage(0, 0, 6), (2, 3)).dim_shuffle((1, 0))).dims
     (2, 1)
     """
-    return View(view.shape, row_major(view.shape), 0, Cat((flat(view),), 1))
+    return View(view.shape, series.row_major(view.shape), 0, Cat((flat(view),), 1))
 
 
 def placed(shape: Shape, dims: tuple[Dim, ...], off: int, space: Storage | Cat) -> View:
@@ -484,7 +473,9 @@ def placed(shape: Shape, dims: tuple[Dim, ...], off: int, space: Storage | Cat) 
 def _rebase(dim: Dim, period: int, chunk: int) -> Dim:
     if isinstance(dim, int):
         return dim // period * chunk if dim % period == 0 else dim
-    return pack(coalesce([(e, s // period * chunk if s % period == 0 else s) for e, s in dim]))
+    return series.pack(
+        series.coalesce([(e, s // period * chunk if s % period == 0 else s) for e, s in dim])
+    )
 
 
 # -- compose ---------------------------------------------------------------------------------------
@@ -512,7 +503,9 @@ def compose(
         if scale == 1:
             return tuple(dims), kid_off + off
         scaled = [
-            d * scale if isinstance(d, int) else pack(coalesce([(e, s * scale) for e, s in d]))
+            d * scale
+            if isinstance(d, int)
+            else series.pack(series.coalesce([(e, s * scale) for e, s in d]))
             for d in dims
         ]
         return tuple(scaled), kid_off + off * scale
@@ -526,14 +519,14 @@ class _Composition:
 
     def __init__(self, digits: Sequence[Digit], base: int) -> None:
         self.digits = digits
-        self.places = place_values(digits)
+        self.places = series.place_values(digits)
         self.used = [0] * len(digits)
         self.base = base
 
     def apply(
         self, shape: Sequence[int], dims: Sequence[Dim], off: int
     ) -> tuple[tuple[Dim, ...], int] | None:
-        numbers = [digits_of(size, dim) for size, dim in zip(shape, dims, strict=True)]
+        numbers = [series.digits_of(size, dim) for size, dim in zip(shape, dims, strict=True)]
         lowest = off + sum((e - 1) * s for number in numbers for e, s in number if s < 0)
         for j in range(len(self.digits) - 1, -1, -1):
             extent, stride = self.digits[j]
@@ -550,7 +543,7 @@ class _Composition:
                     self.base += sum((e - 1) * s for e, s in found)
                     found = [(e, -s) for e, s in found]
                 emitted += found
-            packed.append(pack(coalesce(reversed(emitted))))
+            packed.append(series.pack(series.coalesce(reversed(emitted))))
         return tuple(reversed(packed)), self.base
 
     def _express(self, extent: int, step: int) -> list[Digit] | None:

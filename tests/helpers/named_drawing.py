@@ -425,7 +425,7 @@ EXACT = {
 """What moves, picks or compares: of exact operands it makes exact ones."""
 
 
-CHAPTERS = {"derivative", "elementwise", "lifting", "reducing", "shaping", "tensors"}
+CHAPTERS = {"along_axes", "derivative", "elementwise", "shaping", "tensors"}
 """The modules of `poplite.named` whose functions make operations."""
 
 

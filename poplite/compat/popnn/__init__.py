@@ -20,6 +20,8 @@ from poplite.compat.popnn.functions import (
     SUM_SQUARED_LOSS as SUM_SQUARED_LOSS,
     LossType as LossType,
     NonLinearityType as NonLinearityType,
+    PoolingType as PoolingType,
+    PoolParams as PoolParams,
     argMax as argMax,
     argMin as argMin,
     calcAccuracy as calcAccuracy,
@@ -35,6 +37,8 @@ from poplite.compat.popnn.functions import (
     nonLinearity as nonLinearity,
     nonLinearityInPlace as nonLinearityInPlace,
     nonLinearityInputGradient as nonLinearityInputGradient,
+    pool as pool,
+    poolInputGradient as poolInputGradient,
     relu as relu,
     reluInPlace as reluInPlace,
     scaledSoftmaxStable as scaledSoftmaxStable,
@@ -51,18 +55,19 @@ from poplite.compat.popnn.functions import (
     tanhInPlace as tanhInPlace,
     topK as topK,
 )
-from poplite.compat.popnn.pooling import (
-    PoolingType as PoolingType,
-    PoolParams as PoolParams,
-    pool as pool,
-    poolInputGradient as poolInputGradient,
-)
 from poplite.poplar.absent import shown as _shown
 from poplite.public import names_of
 
 if TYPE_CHECKING:  # their functions are typed in one file
-    from poplite.compat.popnn import norms as bn, norms as gn, norms as in_, norms as ln
+    from poplite.compat.popnn import (
+        functions as pooling,
+        norms as bn,
+        norms as gn,
+        norms as in_,
+        norms as ln,
+    )
 else:
+    from poplite.compat.popnn.functions import pooling as pooling
     from poplite.compat.popnn.norms import bn as bn, gn as gn, in_ as in_, ln as ln
 
 addCodelets = _library_codelets("popnn")

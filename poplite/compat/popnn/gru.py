@@ -12,17 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from poplite.compat.arguments import checked, with_first
-from poplite.compat.popnn.recurrent import (
-    Intermediates as Intermediates,
-    Options,
-    RecurrentCall,
-    RecurrentCell,
-    RecurrentParams,
-    Weights,
-    create_input,
-    create_state,
-    create_weights,
-)
+from poplite.compat.popnn import recurrent
+from poplite.compat.popnn.recurrent import Intermediates as Intermediates
 from poplite.errors import Enumeration
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
@@ -41,7 +32,7 @@ __all__ = _shown(
 )
 
 
-GruWeights = Weights
+GruWeights = recurrent.Weights
 
 
 class BasicGruCellUnit(Enumeration):
@@ -60,7 +51,7 @@ class BasicGruCellUnit(Enumeration):
 
 
 @dataclass(slots=True)
-class GruParams(RecurrentParams):
+class GruParams(recurrent.RecurrentParams):
     """Parameters of a layer, `popnn::gru::GruParams`.
 
     All cells have the first eight: `dataType`, `batchSize`, `timeSteps`, `layerSizes`,
@@ -83,7 +74,7 @@ def getDefaultBasicGruCellOrder() -> list[BasicGruCellUnit]:
     return list(BasicGruCellUnit)
 
 
-_CELL = RecurrentCell(
+_CELL = recurrent.RecurrentCell(
     "gru",
     GruParams,
     BasicGruCellUnit,
@@ -91,9 +82,11 @@ _CELL = RecurrentCell(
     lambda tensor, name: tensor(name),
 )
 
-createInput = checked("popnn.gru", "createInput")(with_first(create_input, _CELL))
-createInitialState = checked("popnn.gru", "createInitialState")(with_first(create_state, _CELL))
-createWeights = checked("popnn.gru", "createWeights")(with_first(create_weights, _CELL))
+createInput = checked("popnn.gru", "createInput")(with_first(recurrent.create_input, _CELL))
+createInitialState = checked("popnn.gru", "createInitialState")(
+    with_first(recurrent.create_state, _CELL)
+)
+createWeights = checked("popnn.gru", "createWeights")(with_first(recurrent.create_weights, _CELL))
 
 
 @checked("popnn.gru")
@@ -106,7 +99,7 @@ def gruFwd(
     intermediates: Intermediates | None,
     prog: Steps,
     debug_context: str = "",
-    options: Options = None,
+    options: recurrent.Options = None,
     cache: object = None,
 ) -> Tensor:
     """Record a layer, `popnn::gru::gruFwd`.
@@ -129,7 +122,7 @@ def gruFwd(
     Raises:
         whatever `poplite.ops.nn.gru` raises; InvalidOption for unsupported parameters.
     """
-    call = RecurrentCall(_CELL, "gruFwd", params, options)
+    call = recurrent.RecurrentCall(_CELL, "gruFwd", params, options)
     call.check("in", in_, call.inputs)
     call.check("stateInit", state_init, call.of_step)
     kept = Intermediates() if intermediates is None else call.kept(intermediates)
@@ -158,7 +151,7 @@ def gruBwdWithWU(
     output: Tensor,
     output_grad: Tensor,
     debug_context: str = "",
-    options: Options = None,
+    options: recurrent.Options = None,
     cache: object = None,
 ) -> tuple[Tensor, Tensor | None, GruWeights]:
     """Record the gradients of a layer, `popnn::gru::gruBwdWithWU`.
@@ -184,7 +177,7 @@ def gruBwdWithWU(
     Raises:
         whatever `poplite.ops.nn.gru_gradient` and `gruFwd` raise.
     """
-    call = RecurrentCall(_CELL, "gruBwdWithWU", params, options)
+    call = recurrent.RecurrentCall(_CELL, "gruBwdWithWU", params, options)
     call.check("input", input, call.inputs)
     call.check_results(output, output_grad)
     call.check("fwdOutputInit", fwd_output_init, call.of_step)

@@ -13,17 +13,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from poplite.compat.arguments import checked, with_first
-from poplite.compat.popnn.recurrent import (
-    Intermediates as Intermediates,
-    Options,
-    RecurrentCall,
-    RecurrentCell,
-    RecurrentParams,
-    Weights,
-    create_input,
-    create_state,
-    create_weights,
-)
+from poplite.compat.popnn import recurrent
+from poplite.compat.popnn.recurrent import Intermediates as Intermediates
 from poplite.errors import Enumeration
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
@@ -43,7 +34,7 @@ __all__ = _shown(
 )
 
 
-LstmWeights = Weights
+LstmWeights = recurrent.Weights
 
 
 class BasicLstmCellUnit(Enumeration):
@@ -71,7 +62,7 @@ class LstmState(NamedTuple):
 
 
 @dataclass(slots=True)
-class LstmParams(RecurrentParams):
+class LstmParams(recurrent.RecurrentParams):
     """Parameters of a layer, `popnn::lstm::LstmParams`.
 
     All cells have the first eight: `dataType`, `batchSize`, `timeSteps`, `layerSizes`,
@@ -95,7 +86,7 @@ def getDefaultBasicLstmCellOrder() -> list[BasicLstmCellUnit]:
     return list(BasicLstmCellUnit)
 
 
-_CELL = RecurrentCell(
+_CELL = recurrent.RecurrentCell(
     "lstm",
     LstmParams,
     BasicLstmCellUnit,
@@ -103,9 +94,11 @@ _CELL = RecurrentCell(
     lambda tensor, name: LstmState(tensor(f"{name}/output"), tensor(f"{name}/cell")),
 )
 
-createInput = checked("popnn.lstm", "createInput")(with_first(create_input, _CELL))
-createInitialState = checked("popnn.lstm", "createInitialState")(with_first(create_state, _CELL))
-createWeights = checked("popnn.lstm", "createWeights")(with_first(create_weights, _CELL))
+createInput = checked("popnn.lstm", "createInput")(with_first(recurrent.create_input, _CELL))
+createInitialState = checked("popnn.lstm", "createInitialState")(
+    with_first(recurrent.create_state, _CELL)
+)
+createWeights = checked("popnn.lstm", "createWeights")(with_first(recurrent.create_weights, _CELL))
 
 
 @checked("popnn.lstm")
@@ -118,7 +111,7 @@ def lstmFwd(
     intermediates: Intermediates | None,
     prog: Steps,
     debug_context: str = "",
-    options: Options = None,
+    options: recurrent.Options = None,
     cache: object = None,
 ) -> tuple[Tensor, Tensor]:
     """Record a layer, `popnn::lstm::lstmFwd`.
@@ -141,7 +134,7 @@ def lstmFwd(
     Raises:
         whatever `poplite.ops.nn.lstm` raises; InvalidOption for unsupported parameters.
     """
-    call = RecurrentCall(_CELL, "lstmFwd", params, options)
+    call = recurrent.RecurrentCall(_CELL, "lstmFwd", params, options)
     call.check("in", in_, call.inputs)
     state = call.state("stateInit", state_init, LstmState)
     kept = Intermediates() if intermediates is None else call.kept(intermediates)
@@ -170,7 +163,7 @@ def lstmBwdWithWU(
     output_grad: Tensor,
     last_cell_state_grad: Tensor | None = None,
     debug_context: str = "",
-    options: Options = None,
+    options: recurrent.Options = None,
     cache: object = None,
 ) -> tuple[LstmState, Tensor | None, LstmWeights]:
     """Record the gradients of a layer, `popnn::lstm::lstmBwdWithWU`.
@@ -197,7 +190,7 @@ def lstmBwdWithWU(
     Raises:
         whatever `poplite.ops.nn.lstm_gradient` and `lstmFwd` raise.
     """
-    call = RecurrentCall(_CELL, "lstmBwdWithWU", params, options)
+    call = recurrent.RecurrentCall(_CELL, "lstmBwdWithWU", params, options)
     call.check("input", input, call.inputs)
     call.check_results(output, output_grad)
     call.state("fwdStateInit", fwd_state_init, LstmState)

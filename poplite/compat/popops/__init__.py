@@ -16,6 +16,35 @@ from typing import TYPE_CHECKING
 
 from poplite.compat.arguments import library_codelets as _library_codelets
 from poplite.compat.popops import expr as expr
+from poplite.compat.popops.along_dimensions import (
+    Operation as Operation,
+    ReduceParams as ReduceParams,
+    SingleReduceOp as SingleReduceOp,
+    SortOrder as SortOrder,
+    TopKParams as TopKParams,
+    createSliceableTensor as createSliceableTensor,
+    dynamicSlice as dynamicSlice,
+    dynamicSliceWithOutput as dynamicSliceWithOutput,
+    dynamicUpdate as dynamicUpdate,
+    encodeOneHot as encodeOneHot,
+    multiSlice as multiSlice,
+    multiUpdate as multiUpdate,
+    multiUpdateAdd as multiUpdateAdd,
+    multiUpdateMax as multiUpdateMax,
+    multiUpdateMul as multiUpdateMul,
+    reduce as reduce,
+    reduceMany as reduceMany,
+    reduceWithOutput as reduceWithOutput,
+    selectScalarFromRows as selectScalarFromRows,
+    sort as sort,
+    sortInPlace as sortInPlace,
+    sortKeyValue as sortKeyValue,
+    sortKeyValueInPlace as sortKeyValueInPlace,
+    topK as topK,
+    topKKeyValue as topKKeyValue,
+    topKWithPermutation as topKWithPermutation,
+    updateScalarInRows as updateScalarInRows,
+)
 from poplite.compat.popops.elementwise import (
     allTrue as allTrue,
     cast as cast,
@@ -36,44 +65,13 @@ from poplite.compat.popops.expr import (
     TernaryOpType as _T,
     UnaryOpType as _U,
 )
-from poplite.compat.popops.reductions import (
-    Operation as Operation,
-    ReduceParams as ReduceParams,
-    SingleReduceOp as SingleReduceOp,
-    SortOrder as SortOrder,
-    TopKParams as TopKParams,
-    reduce as reduce,
-    reduceMany as reduceMany,
-    reduceWithOutput as reduceWithOutput,
-    sort as sort,
-    sortInPlace as sortInPlace,
-    sortKeyValue as sortKeyValue,
-    sortKeyValueInPlace as sortKeyValueInPlace,
-    topK as topK,
-    topKKeyValue as topKKeyValue,
-    topKWithPermutation as topKWithPermutation,
-)
-from poplite.compat.popops.slices import (
-    createSliceableTensor as createSliceableTensor,
-    dynamicSlice as dynamicSlice,
-    dynamicSliceWithOutput as dynamicSliceWithOutput,
-    dynamicUpdate as dynamicUpdate,
-    encodeOneHot as encodeOneHot,
-    multiSlice as multiSlice,
-    multiUpdate as multiUpdate,
-    multiUpdateAdd as multiUpdateAdd,
-    multiUpdateMax as multiUpdateMax,
-    multiUpdateMul as multiUpdateMul,
-    selectScalarFromRows as selectScalarFromRows,
-    updateScalarInRows as updateScalarInRows,
-)
 from poplite.poplar.absent import shown as _shown
 from poplite.public import names_of
 
 if TYPE_CHECKING:  # its function is typed there
-    from poplite.compat.popops import slices as embedding
+    from poplite.compat.popops import along_dimensions as embedding
 else:
-    from poplite.compat.popops.slices import embedding as embedding
+    from poplite.compat.popops.along_dimensions import embedding as embedding
 
 addCodelets = _library_codelets("popops")
 

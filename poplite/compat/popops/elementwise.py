@@ -49,7 +49,13 @@ from poplite.compat.popops.expr import (
     UnaryOpType,
 )
 from poplite.compat.poputil import output_mapping
-from poplite.errors import ControlProgramError, ElementTypeError, InvalidOption, checked_items
+from poplite.errors import (
+    ControlProgramError,
+    ElementTypeError,
+    InvalidOption,
+    checked_items,
+    checked_kind,
+)
 from poplite.expr.build import as_expr, typed_number
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr as Node, Weak
@@ -267,12 +273,8 @@ def _mapped(
 
 
 def _node(what: str, expr: object, tensors: Sequence[Tensor], options: Options, form: str) -> Any:
-    if not isinstance(expr, Expr):
-        raise ElementTypeError(
-            f"popops.{what}: {clipped(expr)} is not an expression of popops.expr",
-            found=of_type(expr),
-            fix=f"popops.{what}(graph, expr._1 + expr._2, [a, b], prog)",
-        )
+    fix = f"popops.{what}(graph, expr._1 + expr._2, [a, b], prog)"
+    checked_kind(expr, Expr, f"popops.{what}:", fix, "an expression of popops.expr")
     check_options(what, options, _KNOWN)
     if len(tensors) == 2 and _is_product(expr):
         return _product(what, tensors, options, form)

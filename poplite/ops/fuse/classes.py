@@ -11,15 +11,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from poplite.expr.operations import CAST, OPERATIONS
 from poplite.expr.tree import PRECEDENCE, REDUCTIONS, Writer, applied, bracketed
-from poplite.ops.fuse.pricing import (
-    KINDS,
-    Computed,
-    computed_of,
-    is_float_operation,
-    slots_of,
-    steps_of,
-    walked,
-)
+from poplite.ops.fuse import pricing
 from poplite.ops.fuse.recipe import (
     JOINS,
     Body,
@@ -217,7 +209,7 @@ def _map(recipe: MapRecipe, lines: WrittenLines) -> ClassText:
     before = [f"a{n} = self.x{n}" for n, part in enumerate(parts) if part is OperandPart.NUMBER]
     numbers, reads = _numbers(body)
     loops = _rows(recipe, lines) if is_rows else _elements(recipe, lines)
-    steps = steps_of(body, [KINDS[part] for part in parts])
+    steps = pricing.steps_of(body, [pricing.KINDS[part] for part in parts])
     if steps is None:
         return _module("Map", fields + numbers, before + reads + loops, lines)
     typed = {each.__name__ for step in steps for each in (step.element, step.result)}
@@ -238,7 +230,7 @@ def _map_price(recipe: MapRecipe, steps: Sequence[MapOperation], is_rows: bool) 
     loads = [
         element.__name__
         for element, part in zip(recipe.body.tensors, recipe.parts, strict=True)
-        if KINDS[part] == "v"
+        if pricing.KINDS[part] == "v"
     ]
     return [
         "def cycles(self, target: Any) -> Any:",
@@ -265,7 +257,7 @@ def flops_text(steps: Iterable[MapOperation], elements: str) -> str:
     >>> flops_text(steps, "len(self.out)")
     '1 * 1 + 2 * len(self.out)'
     """
-    counts = Counter(step.kind for step in steps if is_float_operation(step))
+    counts = Counter(step.kind for step in steps if pricing.is_float_operation(step))
     times = {"v": elements, "c": "len(self.out)", "n": "1"}
     return " + ".join(f"{count} * {times[kind]}" for kind, count in counts.items()) or "0"
 
@@ -421,9 +413,9 @@ def _cost(recipe: SumRecipe) -> list[str]:
     """Return the method that prices a sum: PopLibs' formula plus the operations on each sum."""
     body, total = recipe.body, recipe.total
     slots = 0.0
-    steps = [*walked(body, [KINDS[part] for part in recipe.parts])]
+    steps = [*pricing.walked(body, [pricing.KINDS[part] for part in recipe.parts])]
     for step in steps:
-        slots += slots_of(*step)
+        slots += pricing.slots_of(*step)
     sums = "len(self.out) * (len(self.slices) - 1)"
     is_float = body.tensors[total].is_floating_point
     flops = " + ".join([sums] * is_float + [flops_text(steps, "len(self.out)")])
@@ -502,7 +494,7 @@ def _reduction(recipe: ReductionRecipe, lines: WrittenLines) -> ClassText:
     kind = {"add": "Sum", "mul": "Product"}.get(recipe.how, recipe.how.title().replace("_", ""))
     name = f"{kind}{'Columns' if recipe.is_columns else 'Rows'}"
     scalars_read = [f"a{n} = self.x{n}" for n in scalars]
-    price = computed_of(recipe)
+    price = pricing.computed_of(recipe)
     if price is None:  # vertices are priced by their compiled code
         return _module(name, fields, scalars_read + reads + loops, lines, method, imports=[LANES])
     of = "of_columns" if recipe.is_columns else "of_rows"
@@ -517,7 +509,7 @@ def _reduction(recipe: ReductionRecipe, lines: WrittenLines) -> ClassText:
     )
 
 
-def _price(recipe: ReductionRecipe, price: Computed, of: str, length: str) -> list[str]:
+def _price(recipe: ReductionRecipe, price: pricing.Computed, of: str, length: str) -> list[str]:
     """Return the method that prices a reduction, including the computation for each element."""
     sizes = f"len(self.out), {length}" + ", self.stride" * recipe.is_columns
     adds = f", adds={recipe.how == 'add'}" * recipe.is_columns

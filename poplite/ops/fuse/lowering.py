@@ -30,36 +30,7 @@ from poplite.expr.tree import (
 from poplite.graph.graph import Graph, mapping_graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops import products, reductions
-from poplite.ops.fuse.contractions import (
-    ProductPrices,
-    UseOfProduct,
-    as_matrices,
-    as_sum,
-    epilogue_of,
-    is_dot,
-    is_vector_product,
-    layout_of,
-    made_where,
-    prices_of,
-    products_of_epilogues,
-    with_dots,
-)
-from poplite.ops.fuse.maps import (
-    Mappings,
-    Sending,
-    add_copy,
-    add_filling,
-    add_map,
-    broadcast_to,
-    complete,
-    is_made_in_place,
-    like,
-    place,
-    positions,
-    sent_to,
-    share_of,
-    spread,
-)
+from poplite.ops.fuse import contractions, maps
 from poplite.ops.fuse.pricing import Remembered
 from poplite.ops.fuse.recipe import Note, Straight, in_order, straight
 from poplite.ops.fuse.storing import (
@@ -79,7 +50,7 @@ from poplite.ops.fuse.storing import (
 from poplite.program.recording import Recorder
 from poplite.view import storages
 
-_PRICES = Remembered[ProductPrices](most=64)
+_PRICES = Remembered[contractions.ProductPrices](most=64)
 """Cached prices of products by one row or column, by everything that they depend on."""
 
 MOST_REDUCED = 64
@@ -99,13 +70,13 @@ class Lowering:
     """
 
     recorder: Recorder
-    mappings: Mappings
+    mappings: maps.Mappings
     stored: dict[Expr, Tensor] = field(default_factory=dict)
     notes: list[Note] = field(default_factory=list)
     _kept: set[Expr] = field(default_factory=set)
     _epilogues: dict[Expr, list[Contraction]] = field(default_factory=dict)
     _left: set[Contraction] = field(default_factory=set)
-    _prices: dict[Contraction, ProductPrices] = field(default_factory=dict)
+    _prices: dict[Contraction, contractions.ProductPrices] = field(default_factory=dict)
     _sums: dict[Reduction, reductions.FusedReduction] = field(
         default_factory=dict
     )  # priced, not yet recorded
@@ -124,7 +95,7 @@ class Lowering:
         """
         exprs = [root.expr for root in roots]
         has_products = any(isinstance(node, Contraction) for node in all_parts(exprs))
-        exprs = read_once(with_dots(exprs) if has_products else exprs)
+        exprs = read_once(contractions.with_dots(exprs) if has_products else exprs)
         exprs = interned(split_positions(self.mappings, exprs))
         parts = all_parts(exprs)
         kept: set[Expr] = {
@@ -150,7 +121,7 @@ class Lowering:
             self.notes.append(Note.of("stored", part, why))
         self._kept = kept
         if has_products:
-            self._epilogues = products_of_epilogues(parts, exprs, kept)
+            self._epilogues = contractions.products_of_epilogues(parts, exprs, kept)
         self._left = {product for each in self._epilogues.values() for product in each}
         self._first = len(self.graph.space.variables)
         at_once: dict[int, Tensor] = {}
@@ -293,12 +264,12 @@ class Lowering:
         where = "mapping="
         if root.out is not None:
             where = "out"
-            complete(self.mappings, out, body.tensors)
+            maps.complete(self.mappings, out, body.tensors)
         elif root.mapping is None:
-            where = place(self.mappings, out, shape, body.tensors)
+            where = maps.place(self.mappings, out, shape, body.tensors)
         if out.num_elements:
             compute_set = self.recorder.compute_set(f"{root.name}[{where}]")
-            vertex = add_map(self.mappings, compute_set, body, out)
+            vertex = maps.add_map(self.mappings, compute_set, body, out)
             place_of = where if root.out is None else f"where '{root.out.name}' is"
             self._note("stored", expr, f"a result, {place_of}", vertex, out, body)
         return out
@@ -343,7 +314,7 @@ class Lowering:
         others = [work.left, work.right, *(each for each in operands if each != out)]
         if any(out.intersects_with(each) for each in others):
             return None
-        complete(self.mappings, out, [])
+        maps.complete(self.mappings, out, [])
         request = work.layout.request
         return work.layout.product.flat(out.reshape((request.groups, request.m, request.n)))
 
@@ -358,16 +329,16 @@ class Lowering:
             behind: the computation on the product, which is a map after its sum or is fused with
                 the sums of its plan.
         """
-        if not is_vector_product(expr) or not expr.num_elements:
+        if not contractions.is_vector_product(expr) or not expr.num_elements:
             return None
         left, right = self._operands(expr)
-        total = as_sum(with_operands(expr, (Leaf(left), Leaf(right))))
+        total = contractions.as_sum(with_operands(expr, (Leaf(left), Leaf(right))))
         fused = self._fused(total, out if behind is None else None)
         if fused is None:  # it has no price, usually because it has a single element
-            return total if is_dot(expr) else None
-        use = UseOfProduct.of(self.mappings, expr, out, behind, self.stored)
+            return total if contractions.is_dot(expr) else None
+        use = contractions.UseOfProduct.of(self.mappings, expr, out, behind, self.stored)
         key = fused.key and use.key and (fused.key, expr.how, use.key)
-        prices = _PRICES.of(key, lambda: prices_of(use, expr, fused, left, right))
+        prices = _PRICES.of(key, lambda: contractions.prices_of(use, expr, fused, left, right))
         self._prices[expr] = prices
         if not prices.is_sum:
             return None
@@ -378,7 +349,7 @@ class Lowering:
     def _planned(self, expr: Contraction, layout: products.ProductLayout) -> str:
         """Return a description of where a product is made, and why it is not a sum."""
         prices = self._prices.get(expr)
-        return made_where(layout) + (f"; {prices}" if prices else "")
+        return contractions.made_where(layout) + (f"; {prices}" if prices else "")
 
     def _operands(self, expr: Contraction) -> list[Tensor]:
         """Return the stored operands of a product."""
@@ -387,8 +358,8 @@ class Lowering:
         ]
 
     def _multiplication(self, expr: Contraction) -> products.Multiplication:
-        one, other = as_matrices(expr, *self._operands(expr))
-        graph, layout = layout_of(self.graph, expr)
+        one, other = contractions.as_matrices(expr, *self._operands(expr))
+        graph, layout = contractions.layout_of(self.graph, expr)
         return products.Multiplication(graph, self.recorder, layout, one, other)
 
     def _product(self, expr: Contraction, work: products.Multiplication, name: str) -> Tensor:
@@ -442,7 +413,7 @@ class Lowering:
         if not layout.has_partials or not node.num_elements:
             return None
         with self.graph.scope(root.name):
-            epilogue, body = epilogue_of(expr, node, work, self.stored, self._kept)
+            epilogue, body = contractions.epilogue_of(expr, node, work, self.stored, self._kept)
         if epilogue.by_rows and products.rows_cost_more(self.graph.target, layout):
             return None
         operands = [each for each in body.tensors if each is not work.partials]
@@ -489,7 +460,7 @@ class Lowering:
             return None
         if any(out.intersects_with(each) for each in sources):
             return None
-        complete(self.mappings, out, [])
+        maps.complete(self.mappings, out, [])
         sizes = enumerate(expr.operands[0].shape)
         return out.reshape(tuple(size for d, size in sizes if d not in expr.dims))
 
@@ -515,16 +486,16 @@ class Lowering:
         body = straight(operand, self.stored)
         if len(body.body.lines) > MOST_REDUCED:
             return None
-        main = like(self.mappings, operand.shape, body.tensors)
+        main = maps.like(self.mappings, operand.shape, body.tensors)
         if main is None:
             return None
         order = reductions.ordered(main, expr.dims)
         operands = [
-            each.reshape(()) if each.num_elements == 1 else broadcast_to(each, operand.shape)
+            each.reshape(()) if each.num_elements == 1 else maps.broadcast_to(each, operand.shape)
             for each in body.tensors
         ]
-        shares = [share_of(self.mappings, each, main) for each in body.tensors]
-        new_mapping = spread(self.mappings, operand.shape, body.tensors, operand.element_type)
+        shares = [maps.share_of(self.mappings, each, main) for each in body.tensors]
+        new_mapping = maps.spread(self.mappings, operand.shape, body.tensors, operand.element_type)
         output = self._target(expr, out, body.tensors)
         return reductions.FusedReduction(
             self.recorder,
@@ -535,8 +506,8 @@ class Lowering:
             expr.how,
             output,
             expr.element_type,
-            sent_to(self.mappings, main, body.tensors) if new_mapping else Sending(),
-            new_mapping or (self.mappings.of(main), Sending()),
+            maps.sent_to(self.mappings, main, body.tensors) if new_mapping else maps.Sending(),
+            new_mapping or (self.mappings.of(main), maps.Sending()),
             self.mappings.key(*body.tensors, *([] if output is None else [output])),
         )
 
@@ -545,13 +516,13 @@ class Lowering:
         if out is None:
             out = self._variable(source.element_type, source.shape, root)
             if root.mapping is None:
-                place(self.mappings, out, source.shape, [source])
+                maps.place(self.mappings, out, source.shape, [source])
         else:
-            complete(self.mappings, out, [source])
+            maps.complete(self.mappings, out, [source])
             if out != source and out.intersects_with(source):
                 source = self._copied(Root(root.expr, name=f"{root.name}/temporary"), source)
         if out.num_elements and out != source:
-            add_copy(self.recorder, self.mappings, source, out, root.name)
+            maps.add_copy(self.recorder, self.mappings, source, out, root.name)
         copied = Leaf(source)
         copied.origin = root.expr.origin
         self._note("copied", copied, why, "", out)
@@ -563,15 +534,15 @@ class Lowering:
         if out is None:
             out = self._variable(expr.element_type, expr.shape, root)
         if root.out is not None:
-            complete(self.mappings, out, [])
+            maps.complete(self.mappings, out, [])
         elif root.mapping is None:
-            place(self.mappings, out, expr.shape, [])
-        if not is_made_in_place(expr, out):
+            maps.place(self.mappings, out, expr.shape, [])
+        if not maps.is_made_in_place(expr, out):
             return self._copied_from_constant(expr, Root(expr, out, name=root.name))
         ranges = out
         if isinstance(expr, Number):  # the same in any order
             (ranges,) = self.graph.reorder_to_simplify(out, require_simplest_order=False)
-        vertex = add_filling(self.mappings, self.recorder.compute_set(root.name), expr, ranges)
+        vertex = maps.add_filling(self.mappings, self.recorder.compute_set(root.name), expr, ranges)
         self._note("filled", expr, "each tile makes its own", vertex, out)
         return out
 
@@ -582,10 +553,10 @@ class Lowering:
         if isinstance(expr, Number):
             values, why = np.full(out.shape, expr.value), "a number"
         else:
-            values = positions(expr).reshape(expr.shape)
+            values = maps.positions(expr).reshape(expr.shape)
         name = f"{root.name}/value"
         constant = self.graph.add_constant(expr.element_type, values.shape, values, name)
-        place(self.mappings, constant, constant.shape, [out])
+        maps.place(self.mappings, constant, constant.shape, [out])
         return self._copied(root, constant, why)
 
     def _note(

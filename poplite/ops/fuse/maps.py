@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from poplite import cost
+import poplite.cost as cost
 from poplite.arrays.intervals import Int64, distinct, overlay, repeated
 from poplite.expr.tree import ElementClass, IotaExpr, Leaf, Number, Shape
 from poplite.graph.compute_sets.compute_set import ComputeSet

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import poplite.ops.operands as checks
 from poplite.errors import ElementTypeError, InvalidOption, TensorCreationError
 from poplite.expr.build import as_expr, cast
 from poplite.expr.operand import Operand
@@ -19,24 +20,9 @@ from poplite.expr.tree import Expr
 from poplite.frozen import frozen
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor, check_own
-from poplite.ops.elementwise import where
+from poplite.ops.elements import where
 from poplite.ops.nn.training import softmax, softmax_gradient
-from poplite.ops.operands import (
-    FLOATS,
-    Given,
-    called,
-    check_closed,
-    check_type,
-    count_of,
-    described,
-    graph_of,
-    operand,
-    operand_beside,
-    steps_for,
-    the_tensor,
-    unfit,
-    wrong_kind,
-)
+from poplite.ops.operands import FLOATS, Given
 from poplite.ops.products.matmul import matmul
 from poplite.ops.record import map as stored, one_operation
 from poplite.ops.slices.gather import as_tensor
@@ -309,7 +295,7 @@ class _Call:
     def operand_of_type(self, role: str, x: object, shape: tuple[int, ...]) -> Given:
         """Return an operand of a shape and the type of the query, or raise."""
         like = "query", self.operands[0]
-        return operand_beside(self.what, self.graph, self.program, role, x, shape, like)
+        return checks.operand_beside(self.what, self.graph, self.program, role, x, shape, like)
 
     def by_head(self, x: Tensor) -> Tensor:
         """Return a view [batch, heads, length, depth] of [batch, length, heads * depth]."""
@@ -348,25 +334,27 @@ def _call(
     program: Sequence | None,
 ) -> _Call:
     """Return a call with its operands checked, except for masks and gradients."""
-    given = tuple(operand(what, each, program) for each in (query, key, value))
+    given = tuple(checks.operand(what, each, program) for each in (query, key, value))
     for role, each in zip(("query", "key", "value"), given, strict=True):
-        check_type(what, each, FLOATS, role)
+        checks.check_type(what, each, FLOATS, role)
         if each.rank != 3:
-            raise unfit(what, role, each, f"{role} of shape [batch, length, elements]")
+            raise checks.unfit(what, role, each, f"{role} of shape [batch, length, elements]")
     if not isinstance(weights, AttentionWeights):
         fix = "ops.nn.AttentionWeights(query, key, value, output)"
-        raise wrong_kind(what, weights, "are not weights", fix)
+        raise checks.wrong_kind(what, weights, "are not weights", fix)
     tensors = [
-        the_tensor(what, f"weights.{role}", each)
+        checks.the_tensor(what, f"weights.{role}", each)
         for role, each in zip(weights._fields, weights, strict=True)
     ]
     for role, each in zip(weights._fields, tensors, strict=True):
         if each.rank != 2:
-            raise unfit(what, f"weights.{role}", each, "a matrix")
-    count = count_of(what, "heads", heads, 1)
-    graph = graph_of(what, tensors[0], program, *tensors, query, key, value)
+            raise checks.unfit(what, f"weights.{role}", each, "a matrix")
+    count = checks.count_of(what, "heads", heads, 1)
+    graph = checks.graph_of(what, tensors[0], program, *tensors, query, key, value)
     q, k, v = given
-    call = _Call(what, graph, (q, k, v), count, program, steps_for(what, graph, name, program))
+    call = _Call(
+        what, graph, (q, k, v), count, program, checks.steps_for(what, graph, name, program)
+    )
     batch, keys = q.shape[0], k.shape[1]
     call.operand_of_type("query", q, q.shape)
     call.operand_of_type("key", k, (batch, keys, k.shape[2]))
@@ -374,7 +362,7 @@ def _call(
     if not keys:
         raise TensorCreationError(
             f"{what}: there are no keys",
-            found=f"key {called(k)} is {described(k)}",
+            found=f"key {checks.called(k)} is {checks.described(k)}",
             fix="pass at least one key",
         )
     depth, width = tensors[0].shape[1], tensors[2].shape[1]
@@ -387,7 +375,7 @@ def _call(
             raise InvalidOption(
                 f"{what}: {each.shape[1]:,} columns of weights.{role} cannot be divided among "
                 f"{count:,} heads",
-                found=f"{called(each)} is {described(each)}",
+                found=f"{checks.called(each)} is {checks.described(each)}",
                 fix="pass a divisor of the number of columns",
             )
     return call
@@ -396,7 +384,7 @@ def _call(
 def _mask(call: _Call, mask: Operand) -> Operand:
     """Return a mask that fits the scores, or raise."""
     seen = as_expr(mask, f"{call.what}, mask")
-    check_closed(call.what, seen)
+    checks.check_closed(call.what, seen)
     for tensor in seen.leaves:
         check_own(call.graph, tensor, f"{call.what}, mask")
     if seen.element_type is not BOOL:
@@ -422,7 +410,7 @@ def _saved(call: _Call, weights: AttentionWeights, forward: object) -> Attention
     if not isinstance(forward, Attention) or not isinstance(forward.saved, AttentionSaved):
         fault = "is not a result of ops.nn.multi_head_attention"
         fix = "forward = ops.nn.multi_head_attention(...)"
-        raise wrong_kind(call.what, forward, fault, fix)
+        raise checks.wrong_kind(call.what, forward, fault, fix)
     query, key, _ = call.operands
     batch, queries, keys = *query.shape[:2], key.shape[1]
     depth, width = weights.query.shape[1], weights.value.shape[1]
@@ -437,5 +425,5 @@ def _saved(call: _Call, weights: AttentionWeights, forward: object) -> Attention
         ("saved.mixed", saved.mixed, (batch, queries, width)),
     ):
         whose = f"forward.{role}"
-        call.operand_of_type(whose, the_tensor(call.what, whose, each), shape)
+        call.operand_of_type(whose, checks.the_tensor(call.what, whose, each), shape)
     return saved

@@ -16,12 +16,11 @@ from poplite.expr.tree import Expr, Weak, formula, labelled, reshaped
 from poplite.frozen import frozen
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import shared
-from poplite.ops.elementwise import rsqrt
+from poplite.ops.elements import rsqrt
 from poplite.ops.fuse.storing import Root
-from poplite.ops.nn.training import by_result
 from poplite.ops.operands import check_closed, check_name, count_of, the_tensor
 from poplite.ops.record import lower
-from poplite.ops.reductions.expressions import Dims, float_operand, mean, sum, variance
+from poplite.ops.reductions.expressions import Dims, by_result, float_operand, mean, sum, variance
 from poplite.program import Sequence as Steps
 from poplite.source import here
 from poplite.text import clipped

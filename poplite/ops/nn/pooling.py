@@ -44,7 +44,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Slices, Tensor
 from poplite.graph.tile_mapping import TileMapping
 from poplite.machine.target import Target
-from poplite.ops.moving import pad
+from poplite.ops.elements import pad
 from poplite.ops.operands import Given, called, count_of
 from poplite.ops.planning import PricedWays, blocks_of_all, cheapest
 from poplite.ops.products.convolution_layout import (

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+import poplite.ops.operands as checks
 from poplite.errors import TensorCreationError, checked_truth, made_by
 from poplite.expr.build import as_expr, cast
 from poplite.expr.operand import Operand
@@ -23,24 +24,8 @@ from poplite.graph.partitioners import map_like
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.control import repeat
-from poplite.ops.elementwise import where
-from poplite.ops.operands import (
-    FLOATS,
-    Given,
-    called,
-    check_placed,
-    check_type,
-    count_of,
-    described,
-    graph_of,
-    operand,
-    operand_beside,
-    own_operand,
-    steps_for,
-    the_tensor,
-    unfit,
-    wrong_kind,
-)
+from poplite.ops.elements import where
+from poplite.ops.operands import FLOATS, Given
 from poplite.ops.products.convolution_request import float_type
 from poplite.ops.products.matmul import MatMulPlan, plan_matmul
 from poplite.ops.record import copy, map as stored
@@ -186,7 +171,7 @@ class RecurrentPlan:
             SizeOverflowError: for a number of steps that is not a non-negative integer.
             TensorCreationError: for an invalid name.
         """
-        count = count_of("create_input", "steps", steps)
+        count = checks.count_of("create_input", "steps", steps)
         element = self.product.layout.request.element_type
         return sequence(self.graph, element, (count, *self._sizes[:2]), name)
 
@@ -296,9 +281,9 @@ def _sizes(what: str, graph: Graph, batch: int, inputs: int, units: int) -> tupl
     """Return the sizes of a layer, or raise."""
     check_graph(f"{what}(graph, batch=8, inputs=3, units=16)", graph)
     return (
-        count_of(what, "batch", batch),
-        count_of(what, "inputs", inputs),
-        count_of(what, "units", units),
+        checks.count_of(what, "batch", batch),
+        checks.count_of(what, "inputs", inputs),
+        checks.count_of(what, "units", units),
     )
 
 
@@ -355,24 +340,24 @@ class Layer:
 
     def lengths(self, lengths: Operand) -> Given:
         """Return the numbers of steps of the sequences, or raise."""
-        made = own_operand(self.what, self.graph, lengths, self.program, "lengths")
+        made = checks.own_operand(self.what, self.graph, lengths, self.program, "lengths")
         if made.shape != self.x.shape[1:2] or made.element_type is not UNSIGNED_INT:
             fix = f"lengths of UNSIGNED_INT [{self.x.shape[1]}]: the steps of each sequence"
-            found = f"x {called(self.x)} is {described(self.x)}"
-            raise unfit(self.what, "lengths", made, fix, found)
-        check_placed(made)
+            found = f"x {checks.called(self.x)} is {checks.described(self.x)}"
+            raise checks.unfit(self.what, "lengths", made, fix, found)
+        checks.check_placed(made)
         return made
 
     def tensor(self, role: str, x: object, shape: tuple[int, ...]) -> Tensor:
         """Return a tensor of the layer, or raise."""
-        made = the_tensor(self.what, role, x)
+        made = checks.the_tensor(self.what, role, x)
         self.operand_of_type(role, made, shape)
         return made
 
     def operand_of_type(self, role: str, x: object, shape: tuple[int, ...]) -> Given:
         """Return an operand of the layer, or raise."""
         like = "x", self.x
-        return operand_beside(self.what, self.graph, self.program, role, x, shape, like)
+        return checks.operand_beside(self.what, self.graph, self.program, role, x, shape, like)
 
 
 def outputs_before(h: Tensor, like: Tensor, outputs: Tensor) -> Tensor:
@@ -409,19 +394,21 @@ def layer_of(
     program: Sequence | None,
 ) -> Layer:
     """Return a call with its operands checked, except for state and gradients."""
-    own = operand(what, x, program)
-    check_type(what, own, FLOATS)
+    own = checks.operand(what, x, program)
+    checks.check_type(what, own, FLOATS)
     if own.rank != 3:
-        raise unfit(what, "x", own, "x of shape [steps, batch, inputs]")
+        raise checks.unfit(what, "x", own, "x of shape [steps, batch, inputs]")
     if not isinstance(weights, RecurrentWeights):
         fix = "ops.nn.RecurrentWeights(input, output, bias)"
-        raise wrong_kind(what, weights, "are not weights", fix)
-    first = the_tensor(what, "weights.input", weights.input)
+        raise checks.wrong_kind(what, weights, "are not weights", fix)
+    first = checks.the_tensor(what, "weights.input", weights.input)
     if first.rank != 3:
-        raise unfit(what, "weights.input", first, f"[{gates}, {own.shape[2]}, units]")
+        raise checks.unfit(what, "weights.input", first, f"[{gates}, {own.shape[2]}, units]")
     units = first.shape[2]
-    graph = graph_of(what, first, program, x, *weights)
-    made = Layer(what, graph, own, weights, name, program, steps_for(what, graph, name, program))
+    graph = checks.graph_of(what, first, program, x, *weights)
+    made = Layer(
+        what, graph, own, weights, name, program, checks.steps_for(what, graph, name, program)
+    )
     made.operand_of_type("x", own, own.shape)
     made.tensor("weights.input", first, (gates, own.shape[2], units))
     made.tensor("weights.output", weights.output, (gates, units, units))

@@ -22,14 +22,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from poplite.errors import TensorCreationError, checked_truth
+from poplite.errors import TensorCreationError, checked_kind, checked_truth
 from poplite.expr.build import cast
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.control import together
-from poplite.ops.elementwise import sigmoid, tanh
+from poplite.ops.elements import sigmoid, tanh
 from poplite.ops.nn.recurrent import (
     Layer,
     RecurrentWeights,
@@ -54,7 +54,6 @@ from poplite.ops.record import assign, copy, map as stored, one_operation, zero
 from poplite.ops.reductions.expressions import sum
 from poplite.ops.slices.gather import as_tensor
 from poplite.program import Sequence
-from poplite.text import clipped, of_type
 from poplite.types import FLOAT
 
 _OF_LSTM, _OF_GRU = 4, 3
@@ -361,15 +360,11 @@ def _lstm_step_back(
 
 def _checked_state(call: Layer, role: str, state: object) -> LstmState:
     _, batch, _, units = call.sizes
-    if not isinstance(state, LstmState):
-        raise TensorCreationError(
-            f"{call.what}: {role} {clipped(state)} is not a state",
-            found=of_type(state),
-            fix="pass ops.nn.LstmState(output, cell)",
-        )
-    for part, x in zip(state._fields, state, strict=True):
+    fix, error = "pass ops.nn.LstmState(output, cell)", TensorCreationError
+    made = checked_kind(state, LstmState, f"{call.what}: {role}", fix, "a state", error=error)
+    for part, x in zip(made._fields, made, strict=True):
         call.tensor(f"{role}.{part}", x, (batch, units))
-    return state
+    return made
 
 
 # -- GRU -------------------------------------------------------------------------------------------

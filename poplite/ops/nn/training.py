@@ -16,12 +16,12 @@ from poplite.errors import ElementTypeError, TensorCreationError
 from poplite.expr.build import as_expr, cast, iota
 from poplite.expr.operand import Operand, as_read
 from poplite.expr.operations import kind_of
-from poplite.expr.tree import ElementClass, Expr, formula, labelled
+from poplite.expr.tree import ElementClass, Expr, labelled
 from poplite.graph.graph import home_graph
 from poplite.graph.tensor.arguments import no_tensor
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
-from poplite.ops.elementwise import (
+from poplite.ops.elements import (
     absolute,
     clamp,
     equal,
@@ -36,7 +36,7 @@ from poplite.ops.elementwise import (
 from poplite.ops.fuse.storing import Root
 from poplite.ops.operands import check_name, dimension, invalid_value
 from poplite.ops.record import lower
-from poplite.ops.reductions.expressions import float_operand, max, sum
+from poplite.ops.reductions.expressions import by_result, float_operand, max, sum
 from poplite.program import Sequence
 from poplite.types import FLOAT
 
@@ -232,22 +232,6 @@ def _both(what: str, x: Operand, gradient: Operand) -> tuple[Expr, Expr, Element
     operand = float_operand(x, what)
     result = by_result(what, gradient, operand)
     return cast(operand, FLOAT), cast(result, FLOAT), operand.element_type
-
-
-# -- gradients with respect to results -------------------------------------------------------------
-
-
-def by_result(what: str, gradient: Operand, like: Expr) -> Expr:
-    """Return a gradient of the shape and the type of `like`, or raise."""
-    made = float_operand(gradient, what)
-    if made.shape != like.shape or made.element_type is not like.element_type:
-        pair = [f"{each.element_type!r} {list(each.shape)}" for each in (made, like)]
-        raise TensorCreationError(
-            f"{what}: the gradient must be {pair[1]}; found {pair[0]}",
-            found=f"{formula(made)} and {formula(like)}",
-            fix=f"pass a gradient of {pair[1]}",
-        )
-    return made
 
 
 # -- softmax ---------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+import poplite.ops.planning as planning
 from poplite.arrays.intervals import Int64
 from poplite.cost.exchange_cycles import has_map
 from poplite.errors import GraphMemoryAllocationError, InvalidOption, TensorCreationError
@@ -25,22 +26,6 @@ from poplite.graph.graph import Graph, working_graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
 from poplite.ops.operands import check_parts, wrong_kind
-from poplite.ops.planning import (
-    KEPT,
-    PricedWays,
-    Ranked,
-    Reads,
-    best_priced,
-    by,
-    cheapest,
-    cycles_of_reads,
-    cycles_text,
-    exchanged,
-    held_text,
-    others_text,
-    parts_of,
-    too_large,
-)
 from poplite.ops.products.matmul_layout import (
     Options,
     ProductLayout,
@@ -186,18 +171,18 @@ class MatMulPlan:
 
     def __str__(self) -> str:
         layout = self.layout
-        formulas = cycles_text(layout.cycles, has_partials=layout.has_partials)
+        formulas = planning.cycles_text(layout.cycles, has_partials=layout.has_partials)
         each = "" if layout.num_passes == 1 else f" in each of {layout.num_passes:,} passes"
         lines = [
             str(layout.request),
             f"  grid     {_grid(layout)}, {amount(layout.tiles, 'tile')}",
-            f"  block    {by(layout.block[:2])} times {by(layout.block[1:])}",
+            f"  block    {planning.by(layout.block[:2])} times {planning.by(layout.block[1:])}",
             f"  cycles   {layout.total_cycles:,}; by formulas {formulas}{each}",
-            f"  memory   {layout.bytes:,} B on a tile = {held_text(HELD, layout.held)}",
+            f"  memory   {layout.bytes:,} B on a tile = {planning.held_text(HELD, layout.held)}",
         ]
         others = self.runners_up[:SHOWN]
         priced = [(_grid(each), f"{each.total_cycles:,} cycles", each.bytes) for each in others]
-        return "\n".join(lines + others_text(priced))
+        return "\n".join(lines + planning.others_text(priced))
 
 
 SHOWN = 3
@@ -206,8 +191,8 @@ SHOWN = 3
 
 def _grid(layout: ProductLayout) -> str:
     sets = f"{amount(layout.sets, 'set')} of " if layout.request.groups > 1 else ""
-    passes = f", {by(layout.passes)} passes over m and n" if layout.num_passes > 1 else ""
-    return f"{sets}{by(layout.grid)} over m, k, n{passes}"
+    passes = f", {planning.by(layout.passes)} passes over m and n" if layout.num_passes > 1 else ""
+    return f"{sets}{planning.by(layout.grid)} over m, k, n{passes}"
 
 
 def plan_matmul(
@@ -288,7 +273,7 @@ def planned(
     least = partial(least_cycles, target)
     if is_estimated:
         return min(ways, key=least)
-    way, cycles = best_priced(ways, least, partial(exact_cycles, target))
+    way, cycles = planning.best_priced(ways, least, partial(exact_cycles, target))
     return replace(way, exact=cycles)
 
 
@@ -479,19 +464,19 @@ def cheapest_ways(target: Target, request: ProductRequest) -> tuple[ProductLayou
     of k. Raises GraphMemoryAllocationError if no way fits.
     """
     search = _Search(target, request)
-    best: list[Ranked] = []
-    least: Ranked | None = None
+    best: list[planning.Ranked] = []
+    least: planning.Ranked | None = None
     worse = 0
     for level in search.levels():
         tried = [search.ways(passes, sets) for passes in level for sets in search.sets()]
         several = [ways for ways in tried if ways]
-        found = cheapest(several) if several else []
+        found = planning.cheapest(several) if several else []
         fitting = [each for each in found if each.fits]
         if not fitting:
             least = min([*found[:1], *([least] if least else [])], key=_rank, default=None)
             continue
         before = best[0].rank if best else None
-        best = sorted([*best, *fitting], key=_rank)[:KEPT]
+        best = sorted([*best, *fitting], key=_rank)[: planning.KEPT]
         worse = worse + 1 if before == best[0].rank else 0
         if worse > 1:
             break
@@ -499,12 +484,12 @@ def cheapest_ways(target: Target, request: ProductRequest) -> tuple[ProductLayou
         return tuple(each.layout for each in best)
     if least is None:
         raise _impossible(search)
-    raise too_large(
+    raise planning.too_large(
         f"matmul {request}", target, request.memory, least.layout.held, HELD, _tries(least.layout)
     )
 
 
-def _rank(way: Ranked) -> tuple[int, ...]:
+def _rank(way: planning.Ranked) -> tuple[int, ...]:
     return way.rank
 
 
@@ -559,7 +544,7 @@ class _Search:
             ({down for down, _ in levels}, {1}, {along for _, along in levels}),
             strict=True,
         ):
-            counts = [parts_of(size, each, grain, self.tiles)[1] for each in sorted(times)]
+            counts = [planning.parts_of(size, each, grain, self.tiles)[1] for each in sorted(times)]
             found[name] = np.unique(np.concatenate(counts)).tolist()
         found["pg"] = list(range(1, min(self.groups, self.tiles) + 1))
         return {
@@ -568,7 +553,7 @@ class _Search:
             if self.fixed.get(name, counts[0]) not in counts
         }
 
-    def ways(self, passes: tuple[int, int], sets: int) -> PricedWays[ProductLayout] | None:
+    def ways(self, passes: tuple[int, int], sets: int) -> planning.PricedWays[ProductLayout] | None:
         """Return the ways with given numbers of passes and sets of tiles, if there are any."""
         request, target = self.request, self.target
         block, grid = self._grids((passes[0], 1, passes[1]), self.tiles // sets)
@@ -592,7 +577,7 @@ class _Search:
             return ProductLayout(request, found[0], found[1], sets, *found[2:])
 
         # Ways that do not fit are ranked only by their size.
-        return PricedWays((over, every, sets * tall * cuts * wide, total, cuts), layout)
+        return planning.PricedWays((over, every, sets * tall * cuts * wide, total, cuts), layout)
 
     def _grids(self, passes: Three, tiles: int) -> tuple[Columns, Columns]:
         """Return the sizes of blocks along m, k and n, and their numbers."""
@@ -617,7 +602,7 @@ class _Search:
         self, name: str, size: int, passes: int, grain: int, most: int
     ) -> tuple[Int64, Int64]:
         """Return the sizes of parts and the numbers of parts that constraints allow."""
-        part, count = parts_of(size, passes, grain, most)
+        part, count = planning.parts_of(size, passes, grain, most)
         if name in self.fixed:
             is_allowed = count == self.fixed[name]
             part, count = part[is_allowed], count[is_allowed]
@@ -632,7 +617,9 @@ class _Search:
         received = row * (height * (wide - 1) / wide + right)
         own = row * (height / wide * (wide > 1) + width / tall * (tall > 1))
         copied = np.ceil(own / cost("memcpy_bytes_per_cycle")) + cost("worker_call")
-        return exchanged(self.target, received) + np.where(own > 0, copied, 0).astype(np.int64)
+        return planning.exchanged(self.target, received) + np.where(own > 0, copied, 0).astype(
+            np.int64
+        )
 
     def _sums(self, block: Columns, grid: Columns, turns: int) -> Int64:
         """Return the cycles of summing partials on the tiles that made them."""
@@ -642,7 +629,7 @@ class _Search:
         kinds = request.partials, request.result
         added = turns * partials_cycles(outputs, cuts - 1, *kinds, self.target)
         received = turns * height * width * request.partials.size_bytes * (cuts - 1) / cuts
-        return exchanged(self.target, received) + np.where(self._adds(cuts), added, 0)
+        return planning.exchanged(self.target, received) + np.where(self._adds(cuts), added, 0)
 
     def _adds(self, cuts: Int64) -> Any:
         """Return which ways write partials, which are then summed or rounded."""
@@ -782,19 +769,21 @@ def exact_cycles(target: Target, layout: ProductLayout) -> int:
     one = replace(layout, request=replace(request, m=m, n=n), passes=(1, 1))
     ((made, sums),) = passes_of(target, one, by_rows=False)
     size, tile, columns = request.element_type.size_bytes, made.tile, made.columns
-    left = Reads(mapping_of_left(target, one), size, tile, *made.left)
-    right = Reads(mapping_of_right(target, one), size, tile, *made.right)
+    left = planning.Reads(mapping_of_left(target, one), size, tile, *made.left)
+    right = planning.Reads(mapping_of_right(target, one), size, tile, *made.right)
     outputs, inputs = ((end - begin) // columns for begin, end in (made.out, made.right))
     taken = amp_cycles(outputs, inputs, columns, *request.kinds, target)
-    cycles = cycles_of_reads(target, [left, right]) + _of_fullest(tile, taken)
+    cycles = planning.cycles_of_reads(target, [left, right]) + _of_fullest(tile, taken)
     if sums is not None:
         vertex = np.repeat(sums.tile, np.diff(sums.first))
         size = request.partials.size_bytes
-        slices = Reads(mapping_of_partials(target, one), size, vertex, *sums.slices)
+        slices = planning.Reads(mapping_of_partials(target, one), size, vertex, *sums.slices)
         kinds = request.partials, request.result
         added = sums.parts.end - sums.parts.begin
         taken = partials_cycles(added, layout.grid[1] - 1, *kinds, target)
-        cycles += cycles_of_reads(target, [slices], once=True) + _of_fullest(sums.tile, taken)
+        cycles += planning.cycles_of_reads(target, [slices], once=True) + _of_fullest(
+            sums.tile, taken
+        )
     return layout.num_passes * cycles
 
 

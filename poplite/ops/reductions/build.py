@@ -49,26 +49,7 @@ from poplite.ops.reductions.stage import StageWork
 from poplite.program.recording import Recorder
 from poplite.types import FLOAT, HALF, ElementType
 from poplite.vertex.vertex import Vertex
-from poplite.vertices.reduce import (
-    AllColumns,
-    AllColumnsOfTile,
-    AllRows,
-    AnyColumns,
-    AnyColumnsOfTile,
-    AnyRows,
-    MaxColumns,
-    MaxColumnsOfTile,
-    MaxRows,
-    MinColumns,
-    MinColumnsOfTile,
-    MinRows,
-    ProductColumns,
-    ProductColumnsOfTile,
-    ProductRows,
-    SumColumns,
-    SumColumnsOfTile,
-    SumRows,
-)
+from poplite.vertices import reduce as library
 
 # -- building --------------------------------------------------------------------------------------
 
@@ -91,13 +72,19 @@ class ReduceOperation(NamedTuple):
     widens: bool = False
 
 
+def _operation(name: str, identity: float, *, widens: bool = False) -> ReduceOperation:
+    """Return the operation whose vertex classes have a name."""
+    classes = (getattr(library, f"{name}{form}") for form in ("Rows", "Columns", "ColumnsOfTile"))
+    return ReduceOperation(*classes, identity, widens)
+
+
 OPERATIONS = {
-    "add": ReduceOperation(SumRows, SumColumns, SumColumnsOfTile, 0, widens=True),
-    "mul": ReduceOperation(ProductRows, ProductColumns, ProductColumnsOfTile, 1, widens=True),
-    "min": ReduceOperation(MinRows, MinColumns, MinColumnsOfTile, math.inf),
-    "max": ReduceOperation(MaxRows, MaxColumns, MaxColumnsOfTile, -math.inf),
-    "logical_and": ReduceOperation(AllRows, AllColumns, AllColumnsOfTile, True),
-    "logical_or": ReduceOperation(AnyRows, AnyColumns, AnyColumnsOfTile, False),
+    "add": _operation("Sum", 0, widens=True),
+    "mul": _operation("Product", 1, widens=True),
+    "min": _operation("Min", math.inf),
+    "max": _operation("Max", -math.inf),
+    "logical_and": _operation("All", True),
+    "logical_or": _operation("Any", False),
 }
 """The operations by name, as in poplibs' `popops::Operation`."""
 

@@ -42,6 +42,7 @@ from poplite.expr.tree import (
     Leaf,
     Reduction,
     Weak,
+    formula,
     labelled,
     new_parts,
     operation_name,
@@ -342,6 +343,19 @@ def float_operand(x: Operand, called: str) -> Expr:
             fix="call ops.cast(x, FLOAT) first",
         )
     return operand
+
+
+def by_result(what: str, gradient: Operand, like: Expr) -> Expr:
+    """Return a gradient of the shape and the type of `like`, or raise."""
+    made = float_operand(gradient, what)
+    if made.shape != like.shape or made.element_type is not like.element_type:
+        pair = [f"{each.element_type!r} {list(each.shape)}" for each in (made, like)]
+        raise TensorCreationError(
+            f"{what}: the gradient must be {pair[1]}; found {pair[0]}",
+            found=f"{formula(made)} and {formula(like)}",
+            fix=f"pass a gradient of {pair[1]}",
+        )
+    return made
 
 
 def known_operand(x: Operand, called: str) -> Expr:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poplite import cost
+import poplite.cost as cost
 from poplite.arrays.intervals import Int64, Mask, distinct, repeated
 from poplite.arrays.series import Dim, digits_of
 from poplite.expr.tree import ElementClass
@@ -23,17 +23,7 @@ from poplite.frozen import frozen
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tile_mapping import NO_TILE, TileMapping
 from poplite.machine.target import Target
-from poplite.ops.fuse.pricing import (
-    Bound,
-    Computed,
-    ReadOperand,
-    Remembered,
-    VectorReads,
-    compared,
-    exchange_cycles,
-    gathering_cycles,
-    moves_of,
-)
+from poplite.ops.fuse import pricing
 from poplite.ops.planning import received_cycles
 from poplite.ops.reductions.stage import (
     LEAST_WORK,
@@ -267,7 +257,7 @@ class Plan(NamedTuple):
         return TileMapping(target.tiles, tile[first], (high - low)[first])
 
 
-_PLANS = Remembered[Plan](MOST_KEPT)
+_PLANS = pricing.Remembered[Plan](MOST_KEPT)
 
 
 def plan_for(target: Target, problem: Problem) -> Plan:
@@ -470,11 +460,11 @@ class ReductionWay(NamedTuple):
 
     problem: Problem
     plan: Callable[[], Plan]
-    operands: tuple[ReadOperand, ...]
+    operands: tuple[pricing.ReadOperand, ...]
     adds: bool
     before: Callable[[], float]
     least_before: float
-    computed: Computed | None = None
+    computed: pricing.Computed | None = None
     sent: float = 0
 
     def cycles(self, target: Target, *, across: bool) -> float:
@@ -492,21 +482,21 @@ class ReductionWay(NamedTuple):
         """Return the cycles of all stages, including the preceding steps."""
         return sum(self.cycles(target, across=across) for across in (False, True))
 
-    def bounds(self, target: Target) -> Iterator[Bound]:
+    def bounds(self, target: Target) -> Iterator[pricing.Bound]:
         """Yield ever tighter bounds on the cycles before the stages across tiles.
 
         The last bound is exact and needs the plan.
         """
         if self.computed is None:
             joined = self._least_joined(target)
-            yield Bound(self.least_before + joined)
-            yield Bound(self.before() + joined)
+            yield pricing.Bound(self.least_before + joined)
+            yield pricing.Bound(self.before() + joined)
         else:
             most = int(self.problem.mapping.elements_per_tile.max(initial=0))
-            yield Bound(self.least_before + most * self.problem.types.slots)
+            yield pricing.Bound(self.least_before + most * self.problem.types.slots)
             if not all(_is_local(each) for each in self.operands):  # operands that must be gathered
-                yield Bound(self._of_fullest_tile(target))
-        yield Bound(self.cycles(target, across=False), is_exact=True)
+                yield pricing.Bound(self._of_fullest_tile(target))
+        yield pricing.Bound(self.cycles(target, across=False), is_exact=True)
 
     def _of_fullest_tile(self, target: Target) -> float:
         """Return a quick estimate: the cycles of computing and combining on the fullest tile."""
@@ -561,7 +551,7 @@ class ReductionWay(NamedTuple):
         element = types.source if is_first else types.partial
         operands = self.operands
         if not is_first:
-            operands = (ReadOperand(((int(work.end.max()), 1),), element.size_bytes),)
+            operands = (pricing.ReadOperand(((int(work.end.max()), 1),), element.size_bytes),)
         joined, slots = (element, 0.0) if computed is None else (computed.joined, computed.slots)
         made = {
             result: _slots(target, work, joined, result, slots, adds=self.adds)
@@ -570,16 +560,16 @@ class ReductionWay(NamedTuple):
         taken = np.where(work.is_final, made[types.result], made[types.partial])
         cycles = float(cost.slowest_tile(work.tile, taken, target))
         if stage.name not in ACROSS:
-            reads = VectorReads(work.tile, work.ptr, work.begin, work.end)
+            reads = pricing.VectorReads(work.tile, work.ptr, work.begin, work.end)
             placed = reads.in_memory(self.problem.mapping) if is_first else reads
-            cycles += gathering_cycles(
+            cycles += pricing.gathering_cycles(
                 target, [(placed if _is_local(each) else reads, each) for each in operands]
             )
         else:  # a tile copies its own elements next to those that it receives
             cycles += target.cost("worker_call") + target.cost("copy_piece_cycles")
             read = (work.end - work.begin) * element.size_bytes
             received = np.bincount(work.tile[repeated(np.diff(work.ptr))[0]], read).max()
-            cycles += exchange_cycles(target, float(received), 0)
+            cycles += pricing.exchange_cycles(target, float(received), 0)
         return cycles + self._sent_results(target, work)
 
     def _sent_results(self, target: Target, work: StageWork) -> float:
@@ -589,11 +579,13 @@ class ReductionWay(NamedTuple):
             return 0
         begin, end, tile = wanted.in_order()
         made = work.tile[final], work.low[final], work.high[final]
-        moves = moves_of(target.tiles, *made, np.append(begin, end[-1]), tile)
+        moves = pricing.moves_of(target.tiles, *made, np.append(begin, end[-1]), tile)
         if not moves.pieces.any():
             return 0
         size = self.problem.types.result.size_bytes
-        return exchange_cycles(target, moves.received * size, moves.pieces, moves.sent * size)
+        return pricing.exchange_cycles(
+            target, moves.received * size, moves.pieces, moves.sent * size
+        )
 
 
 def is_cheaper_in_one(target: Target, in_one: ReductionWay, stored: ReductionWay) -> bool:
@@ -602,7 +594,7 @@ def is_cheaper_in_one(target: Target, in_one: ReductionWay, stored: ReductionWay
     The stages across tiles are the same in both ways if the expression is stored on the same tiles;
     otherwise the stored way has at least as many tiles.
     """
-    own, other = compared(in_one.bounds(target), stored.bounds(target))
+    own, other = pricing.compared(in_one.bounds(target), stored.bounds(target))
     if own.cycles <= other.cycles and not other.is_exact:
         return True
     if not own.is_exact and stored.problem.mapping == in_one.problem.mapping:
@@ -644,7 +636,7 @@ def _slots(
     return np.where(is_row, rows_slots(element, result, outputs, read, target, slots), taken)
 
 
-def _is_local(operand: ReadOperand) -> bool:
+def _is_local(operand: pricing.ReadOperand) -> bool:
     """Return whether each tile has all elements of an operand that it reads, in order."""
     return operand.mapping is None and len(operand.digits) == 1 and operand.digits[0][1] == 1
 

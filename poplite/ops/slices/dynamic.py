@@ -24,7 +24,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Slices, Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.graph.tile_mapping import TileMapping
-from poplite.ops.elementwise import iota, where
+from poplite.ops.elements import iota, where
 from poplite.ops.operands import (
     NUMBERS,
     Given,

@@ -31,7 +31,7 @@ from poplite.graph.host_values import check_room
 from poplite.graph.tensor.tensor import Slices, Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.graph.tile_mapping import TileMapping
-from poplite.ops.elementwise import equal, iota, where
+from poplite.ops.elements import equal, iota, where
 from poplite.ops.fuse.maps import cuts, held
 from poplite.ops.operands import (
     FLOATS,

@@ -24,11 +24,10 @@ from helpers.running import LIMIT, ROOT, python
 from poplite.executable import encoding as op
 from poplite.executable.executable import Executable
 from poplite.executable.steps import ComputeStep
-from poplite.mpi.channel import ENDED, LENGTH, FirstEnd, left, lost
 from poplite.mpi.device import between_ranks
 from poplite.mpi.messages import EVERYONE, owners_of
 from poplite.mpi.rank_plan import RankPlan, equal_cut, rank_plan
-from poplite.mpi.ranks import text_of
+from poplite.mpi.ranks import ENDED, LENGTH, FirstEnd, left, lost, text_of
 from poplite.simulator.run.touched import vertex_numbers
 from poplite.tools.command import main
 
