@@ -272,9 +272,9 @@ def _mapped(
     return made, given[:count], *given[count:]
 
 
-def _node(what: str, expr: object, tensors: Sequence[Tensor], options: Options, form: str) -> Any:
+def _node(what: str, made: object, tensors: Sequence[Tensor], options: Options, form: str) -> Any:
     fix = f"popops.{what}(graph, expr._1 + expr._2, [a, b], prog)"
-    checked_kind(expr, Expr, f"popops.{what}:", fix, "an expression of popops.expr")
+    expr = checked_kind(made, Expr, f"popops.{what}:", fix, "an expression of popops.expr")
     check_options(what, options, _KNOWN)
     if len(tensors) == 2 and _is_product(expr):
         return _product(what, tensors, options, form)

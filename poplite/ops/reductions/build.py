@@ -74,8 +74,9 @@ class ReduceOperation(NamedTuple):
 
 def _operation(name: str, identity: float, *, widens: bool = False) -> ReduceOperation:
     """Return the operation whose vertex classes have a name."""
-    classes = (getattr(library, f"{name}{form}") for form in ("Rows", "Columns", "ColumnsOfTile"))
-    return ReduceOperation(*classes, identity, widens)
+    forms = "Rows", "Columns", "ColumnsOfTile"
+    rows, columns, of_tile = (getattr(library, f"{name}{form}") for form in forms)
+    return ReduceOperation(rows, columns, of_tile, identity, widens)
 
 
 OPERATIONS = {
