@@ -49,7 +49,7 @@ from poplite.viz.marks import (
     composed,
 )
 from poplite.viz.paint_html import page, table
-from poplite.viz.painters import PictureData
+from poplite.viz.painters import PictureData, Table
 
 if TYPE_CHECKING:
     from poplite.report import Report
@@ -510,7 +510,7 @@ class SweepGrid(PictureData):
             "failures": self.failures,
         }
 
-    def table(self) -> tuple[Sequence[str], Sequence[Sequence[object]]]:
+    def table(self) -> Table:
         """Return all columns of the sweep, a line for each point."""
         columns = [
             ["" if isinstance(v, float) and math.isnan(v) else v for v in values.tolist()]

@@ -16,7 +16,6 @@ from poplite.frozen import frozen
 from poplite.report.execution import BetweenRanks, ExecutionStep, Phase
 from poplite.text import amount
 from poplite.viz.colours import Role
-from poplite.viz.draw.data_text import as_data, by_field
 from poplite.viz.draw.words import name_text, share_text, size_text
 from poplite.viz.marks import (
     BarPart,
@@ -34,7 +33,7 @@ from poplite.viz.marks import (
     composed,
 )
 from poplite.viz.names import chosen_steps, note_of, noted, place_of
-from poplite.viz.painters import PictureData
+from poplite.viz.painters import PictureData, as_data, by_field
 
 if TYPE_CHECKING:
     from poplite.report import Report

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 from poplite.frozen import frozen
@@ -25,7 +25,7 @@ from poplite.text import amount
 from poplite.viz.draw.words import name_text, share_text
 from poplite.viz.marks import Gap, ListColumn, Listing, ListRow, Mark, Picture, Words, heading
 from poplite.viz.names import note_of, noted
-from poplite.viz.painters import PictureData
+from poplite.viz.painters import PictureData, Table
 
 if TYPE_CHECKING:
     from poplite.report import Report
@@ -122,7 +122,7 @@ class LineList(PictureData):
             marks.append(Listing(COLUMNS, tuple(_rows(file))))
         return Picture(self.heading, tuple(marks))
 
-    def table(self) -> tuple[Sequence[str], Sequence[Sequence[object]]]:
+    def table(self) -> Table:
         """Return titles and rows of lines as comma-separated values."""
         titles = ["file", "line", "names", "calls", "steps", "cycles", "share"]
         rows = [

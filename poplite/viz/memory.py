@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -34,7 +34,6 @@ from poplite.report.memory import (
 )
 from poplite.text import amount
 from poplite.viz.colours import MEMORY, Role, category_role
-from poplite.viz.draw.data_text import as_data
 from poplite.viz.draw.svg import SvgText
 from poplite.viz.draw.words import Style, name_text, share_text, size_text
 from poplite.viz.marks import (
@@ -62,7 +61,7 @@ from poplite.viz.names import (
     title_of,
 )
 from poplite.viz.one_tile import Thing, things_listing, things_on
-from poplite.viz.painters import PictureData, users_function
+from poplite.viz.painters import PictureData, Table, as_data, users_function
 
 Stack = Literal["kind", "variable", "live"]
 Sort = Literal["tile", "size"]
@@ -201,7 +200,7 @@ class MemoryBars(PictureData):
             "on_fullest_tile": [as_data(each) | {"always": each.always} for each in self.things],
         }
 
-    def table(self) -> tuple[Sequence[str], Sequence[Sequence[object]]]:
+    def table(self) -> Table:
         """Return a row for each tile, in the order of the bars."""
         titles = ["tile", "needed bytes", "fullest step", *(p.role.words for p in self.parts)]
         columns = [self.needed, self.step, *(part.sizes for part in self.parts)]
@@ -389,7 +388,7 @@ class LiveSteps(PictureData):
             tip = f"{label}{f' ({row.at})' if row.at else ''}: {kinds or size_text(0)}"
             yield ListRow(cells, tone="strong" if row.is_peak else "plain", tip=tip)
 
-    def table(self) -> tuple[Sequence[str], Sequence[Sequence[object]]]:
+    def table(self) -> Table:
         """Return a row for each step, with its bytes by kind of thing."""
         kinds = self.kinds()
         titles = ["program", "step", "name", "bytes", *kinds, "largest", "largest bytes", "line"]

@@ -1,15 +1,29 @@
-"""The forms of one picture: text, SVG, JSON, CSV and a page, each made when it is asked for."""
+r"""The forms of one picture: text, SVG, JSON, CSV and a page, each made when it is asked for.
+
+JSON has the same outer form for all.  Its keys are sorted and everything outside ASCII is escaped,
+so equal data gives equal bytes, whatever is written to; names come back verbatim.
+
+    >>> print(json_text("tiles", {"title": "caf\u00e9"}), end="")
+    {
+     "poplite": "tiles",
+     "title": "caf\u00e9",
+     "version": 1
+    }
+"""
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from typing import ClassVar, ParamSpec, TypeVar
+from dataclasses import fields, is_dataclass
+from typing import Any, ClassVar, ParamSpec, TypeAlias, TypeVar
+
+import numpy as np
 
 from poplite.errors import ArgumentKind, annotated, instance_of
-from poplite.frozen import frozen
 from poplite.report import Report
-from poplite.viz.draw.data_text import as_data, csv_text, json_text
 from poplite.viz.draw.svg import SvgText
 from poplite.viz.draw.words import DEFAULT_STYLE, Style
 from poplite.viz.marks import Picture
@@ -19,30 +33,8 @@ from poplite.viz.paint_text import paint_text
 P = ParamSpec("P")
 R = TypeVar("R")
 
-
-@frozen
-class Forms:
-    """The forms of one picture; each is drawn when it is called.
-
-    Attributes:
-        page: takes the command that writes the page, "" if none does.
-    """
-
-    text: Callable[[Style], str]
-    svg: Callable[[], SvgText]
-    json: Callable[[], str] | None = None
-    page: Callable[[str], str] | None = None
-    csv: Callable[[], str] | None = None
-
-
-def forms_of(
-    picture: Picture,
-    json: Callable[[], str] | None = None,
-    page: Callable[[str], str] | None = None,
-    csv: Callable[[], str] | None = None,
-) -> Forms:
-    """Return the forms of a picture; data as JSON and as a table, and pages, are its own."""
-    return Forms(partial(paint_text, picture), partial(paint_svg, picture), json, page, csv)
+Table: TypeAlias = tuple[Sequence[str], Sequence[Sequence[object]]]
+"""Titles and rows of the CSV form."""
 
 
 class PictureData:
@@ -65,7 +57,7 @@ class PictureData:
         fields: dict[str, object] = as_data(self)
         return fields
 
-    def table(self) -> tuple[Sequence[str], Sequence[Sequence[object]]]:
+    def table(self) -> Table:
         """Return titles and rows of the CSV form."""
         raise NotImplementedError
 
@@ -101,3 +93,50 @@ def users_function(**kinds: ArgumentKind) -> Callable[[Callable[P, R]], Callable
     """
     report = instance_of(Report, "a report, as engine.report() returns it")
     return annotated("viz", {"Report": report, **kinds})
+
+
+# -- data as text ----------------------------------------------------------------------------------
+
+VERSION = 1
+"""Rises when a reader of the earlier form would go wrong."""
+
+
+def json_text(kind: str, data: Mapping[str, object]) -> str:
+    """Return the data of one kind of picture as JSON.
+
+    >>> json.loads(json_text("program", {"steps": 3}))["steps"]
+    3
+    """
+    outer = {"poplite": kind, "version": VERSION, **data}
+    return json.dumps(outer, indent=1, sort_keys=True, allow_nan=False) + "\n"
+
+
+def by_field(row: Any, *without: str) -> dict[str, Any]:
+    """Return the values of a dataclass by the names of its fields, without some."""
+    return {each.name: getattr(row, each.name) for each in fields(row) if each.name not in without}
+
+
+def as_data(value: Any) -> Any:
+    """Return a value as data of JSON: dataclasses by field, arrays and sequences as lists.
+
+    >>> as_data({"tiles": (np.arange(2), 0.5)})
+    {'tiles': [[0, 1], 0.5]}
+    """
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if is_dataclass(value):
+        value = by_field(value)
+    if isinstance(value, Mapping):
+        return {key: as_data(each) for key, each in value.items()}
+    return [as_data(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def csv_text(heading: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    r"""Return a table as comma-separated values; names that hold commas or quotes are quoted.
+
+    >>> csv_text(["step", "bytes"], [["a, b", 4]])
+    'step,bytes\n"a, b",4\n'
+    """
+    file = io.StringIO()
+    csv.writer(file, lineterminator="\n").writerows([heading, *rows])
+    return file.getvalue()

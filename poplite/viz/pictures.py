@@ -21,12 +21,12 @@ from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program import Program
 from poplite.viz.dataflow.graph import HOPS, MAX_NODES, Excerpt, dataflow_of
-from poplite.viz.dataflow.picture import dataflow_dot, dataflow_forms
+from poplite.viz.dataflow.picture import DataflowPicture, dataflow_dot
 from poplite.viz.draw.svg import SvgText
 from poplite.viz.draw.words import Style
 from poplite.viz.program import MOST_LINES, program_tree
 from poplite.viz.summary import summary_of
-from poplite.viz.tensors.frame_picture import regions_forms
+from poplite.viz.tensors.frame_picture import RegionsPicture
 from poplite.viz.tensors.frames import RegionFrames, frames_of_tensors
 from poplite.viz.tensors.ownership import ownership_of
 from poplite.viz.tensors.views import Index
@@ -260,7 +260,7 @@ def regions_text(
     >>> print(regions_text(x.T[1:3]).splitlines()[0])
     regions of 'x'[:, 1:3].T
     """
-    return regions_forms(_frames(tensors)).text(Style(color, ascii_only, width, full))
+    return RegionsPicture(_frames(tensors)).text(Style(color, ascii_only, width, full))
 
 
 @_checked
@@ -282,7 +282,7 @@ def regions_svg(tensors: Tensor | Sequence[Tensor]) -> SvgText:
     >>> regions_svg([x[1:3], x.T])[:4]
     '<svg'
     """
-    return regions_forms(_frames(tensors)).svg()
+    return RegionsPicture(_frames(tensors)).svg()
 
 
 def _frames(tensors: Tensor | Sequence[Tensor]) -> RegionFrames:
@@ -445,7 +445,7 @@ def graph_text(
     """
     excerpt = Excerpt(around, hops, scope, max_nodes)
     flow = dataflow_of(graph, program, excerpt=excerpt)
-    return dataflow_forms(flow).text(Style(color, width=width))
+    return DataflowPicture(flow).text(Style(color, width=width))
 
 
 @_checked
@@ -480,7 +480,7 @@ def graph_svg(
     '<svg'
     """
     excerpt = Excerpt(around, hops, scope, max_nodes)
-    return dataflow_forms(dataflow_of(graph, program, excerpt=excerpt)).svg()
+    return DataflowPicture(dataflow_of(graph, program, excerpt=excerpt)).svg()
 
 
 @_checked

@@ -25,11 +25,10 @@ from poplite.program import Program, children_first, distinct_steps
 from poplite.program.base import checked
 from poplite.source import SourceLocation
 from poplite.viz.colours import KINDS, THINGS
-from poplite.viz.draw.data_text import by_field
 from poplite.viz.draw.words import cut, filled, name_text
 from poplite.viz.marks import Legend, ListColumn, Listing, ListRow, Picture, Words, composed
 from poplite.viz.names import place_of
-from poplite.viz.painters import PictureData
+from poplite.viz.painters import PictureData, by_field
 from poplite.viz.program_nodes import (
     MOST,
     Label,

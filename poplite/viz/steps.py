@@ -54,7 +54,6 @@ from poplite.report.execution import TIME_PARTS, ExecutionStep, TimePart, betwee
 from poplite.report.limits import Limit, limits_of
 from poplite.text import amount
 from poplite.viz.colours import PHASES, SPENT, WAITING as WAITING_ROLE, Part, Role
-from poplite.viz.draw.data_text import as_data
 from poplite.viz.draw.words import name_text, parts_of_name, share_text
 from poplite.viz.marks import (
     MOST_ROWS,
@@ -68,7 +67,7 @@ from poplite.viz.marks import (
     composed,
 )
 from poplite.viz.names import chosen_steps, label_of_step, note_of, noted, tile_number
-from poplite.viz.painters import PictureData
+from poplite.viz.painters import PictureData, Table, as_data
 
 if TYPE_CHECKING:
     from poplite.report import Report
@@ -204,7 +203,7 @@ class StepList(PictureData):
             row["parts"] = [{"kind": kind, "cycles": cycles} for kind, cycles in row["parts"]]
         return found
 
-    def table(self) -> tuple[Sequence[str], Sequence[Sequence[object]]]:
+    def table(self) -> Table:
         """Return titles and rows of the CSV form; nothing where a number is not known."""
         names = [
             *("number", "program", "name", "at", "executions", "cycles", "share", "balance"),
@@ -505,7 +504,7 @@ class Timeline(PictureData):
         legend = Legend((*self.present(), WAITING_ROLE))
         return composed(self.heading, (lanes, legend), steps.listing())
 
-    def table(self) -> tuple[Sequence[str], Sequence[Sequence[object]]]:
+    def table(self) -> Table:
         """Return the table of the steps."""
         return self.steps.table()
 
@@ -713,7 +712,7 @@ class ScopeTree(PictureData):
         """Return what scopes take, with all that is inside."""
         return {"note": self.note, **as_data(self.whole)}
 
-    def table(self) -> tuple[Sequence[str], Sequence[Sequence[object]]]:
+    def table(self) -> Table:
         """Return a line for each scope that is listed."""
         titles = ["level", "scope", "steps", "cycles", "share", "received_bytes", "bytes"]
         return titles, [

@@ -26,7 +26,6 @@ from poplite.report.memory import Memory, peaks_of
 from poplite.report.report import NO_PROGRAM, Report
 from poplite.text import amount
 from poplite.viz.colours import MEMORY, SPENT, Role
-from poplite.viz.draw.data_text import as_data
 from poplite.viz.draw.words import cut, name_text, share_text, size_text
 from poplite.viz.marks import (
     FactList,
@@ -43,7 +42,7 @@ from poplite.viz.marks import (
     composed,
 )
 from poplite.viz.names import VARIABLES, size_bytes
-from poplite.viz.painters import PictureData
+from poplite.viz.painters import PictureData, as_data
 from poplite.viz.program import runs_of
 from poplite.viz.program_nodes import many, runs_text, saved_programs
 from poplite.viz.tile_map import modelled, tile_load

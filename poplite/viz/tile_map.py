@@ -28,13 +28,12 @@ from poplite.graph.tile_mapping import NO_TILE, ranges
 from poplite.report import Report
 from poplite.report.memory import Memory
 from poplite.text import amount
-from poplite.viz.draw.data_text import as_data, by_field
 from poplite.viz.draw.svg import SvgText
 from poplite.viz.draw.words import Style, name_text, size_text
 from poplite.viz.marks import Histogram, Picture, Shades, ShadeScale, TileCells, composed
 from poplite.viz.names import chosen_steps, modelled_memory, note_of, noted, of_replicas
 from poplite.viz.paint_html import numbers_table, page
-from poplite.viz.painters import PictureData, users_function
+from poplite.viz.painters import PictureData, as_data, by_field, users_function
 
 if TYPE_CHECKING:
     from poplite.graph.compute_sets.compute_set import ComputeSet

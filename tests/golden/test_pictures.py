@@ -40,18 +40,19 @@ from poplite.viz import (
     tiles_text,
 )
 from poplite.viz.compare import Comparison, outcomes, parsed
-from poplite.viz.dataflow.graph import dataflow_json, dataflow_of
+from poplite.viz.dataflow.graph import dataflow_of
+from poplite.viz.dataflow.picture import DataflowPicture
 from poplite.viz.draw.words import Style, cells
 from poplite.viz.exchange import traffic_of
 from poplite.viz.lines import line_list
 from poplite.viz.memory import live_steps, memory_bars
 from poplite.viz.one_tile import tile_contents
-from poplite.viz.painters import Forms, PictureData
+from poplite.viz.painters import PictureData
 from poplite.viz.program import program_tree
 from poplite.viz.steps import scope_tree, step_list, timeline_of
 from poplite.viz.summary import summary_of
-from poplite.viz.tensors.frame_picture import regions_forms
-from poplite.viz.tensors.frames import RegionFrames, frames_of, frames_of_field, regions_json
+from poplite.viz.tensors.frame_picture import RegionsPicture
+from poplite.viz.tensors.frames import frames_of, frames_of_field
 from poplite.viz.tensors.views import read_operation
 from poplite.viz.tile_map import quantity_map
 
@@ -137,7 +138,7 @@ def ring(most: int = 900) -> Report:
     return engine.report()
 
 
-def text_of(forms: Forms | PictureData, width: int = 80, **style: bool) -> str:
+def text_of(forms: PictureData, width: int = 80, **style: bool) -> str:
     """A picture as text, in a terminal with so many columns."""
     return forms.text(Style(width=width, **style))
 
@@ -169,25 +170,31 @@ def ring_change(top: int = 20) -> Comparison:
     return Comparison(("ring.json", "faster|ring.json"), ring().diff(ring(400)), checked, top)
 
 
-def rows() -> RegionFrames:
+def rows() -> RegionsPicture:
     """Every other column of some rows, turned and repeated."""
     x = Graph(Target(tiles=4)).add_variable(FLOAT, (6, 8), "x", mapping="linear")
     chain = "1:5, ::2", "dimShuffle(1, 0)", "reverse 0", "broadcast 2 1"
-    return frames_of(x, list(map(read_operation, chain)))
+    return RegionsPicture(frames_of(x, list(map(read_operation, chain))))
 
 
-def joined() -> RegionFrames:
+def joined() -> RegionsPicture:
     """Two variables put together, one of them without tiles."""
     graph = Graph(Target(tiles=4))
     x = graph.add_variable(FLOAT, (4, 6), "model/x", mapping="linear")
     graph.add_variable(FLOAT, (2, 6), "広い <y>")
     chain = "1:3", "concat 広い <y>", "flatten", "subSample 3 0"
-    return frames_of(x, list(map(read_operation, chain)))
+    return RegionsPicture(frames_of(x, list(map(read_operation, chain))))
 
 
-def large() -> RegionFrames:
+def large() -> RegionsPicture:
     """A plate in blocks, of which columns are taken."""
-    return frames_of(plate(), list(map(read_operation, ("8:40", "dimShuffle 1,0"))))
+    operations = map(read_operation, ("8:40", "dimShuffle 1,0"))
+    return RegionsPicture(frames_of(plate(), list(operations)))
+
+
+def field() -> RegionsPicture:
+    """A field of a vertex."""
+    return RegionsPicture(frames_of_field(net()[0], "back#3.x"))
 
 
 PICTURES: dict[str, Callable[[], str]] = {
@@ -268,18 +275,18 @@ PICTURES: dict[str, Callable[[], str]] = {
     "graph_net.svg": lambda: graph_svg(*net()),
     "graph_net_around.svg": lambda: graph_svg(*net(), around="there", hops=1),
     "graph_net.dot": lambda: graph_dot(*net()),
-    "graph_net.json": lambda: dataflow_json(dataflow_of(*net())),
+    "graph_net.json": lambda: DataflowPicture(dataflow_of(*net())).json(),
     "graph_fan.svg": lambda: graph_svg(*fan()),
     "graph_fan_collapsed.txt": lambda: graph_text(*fan(), max_nodes=10),
     "graph_fan_collapsed.svg": lambda: graph_svg(*fan(), max_nodes=10),
-    "regions_rows.txt": lambda: regions_forms(rows()).text(Style()),
-    "regions_rows_40.txt": lambda: text_of(regions_forms(rows()), 40, ascii_only=True),
-    "regions_rows.svg": lambda: regions_forms(rows()).svg(),
-    "regions_rows.json": lambda: regions_json(rows()),
-    "regions_joined.txt": lambda: regions_forms(joined()).text(Style()),
-    "regions_joined.svg": lambda: regions_forms(joined()).svg(),
-    "regions_large.txt": lambda: regions_forms(large()).text(Style()),
-    "regions_field.txt": lambda: regions_forms(frames_of_field(net()[0], "back#3.x")).text(Style()),
+    "regions_rows.txt": lambda: rows().text(Style()),
+    "regions_rows_40.txt": lambda: text_of(rows(), 40, ascii_only=True),
+    "regions_rows.svg": lambda: rows().svg(),
+    "regions_rows.json": lambda: rows().json(),
+    "regions_joined.txt": lambda: joined().text(Style()),
+    "regions_joined.svg": lambda: joined().svg(),
+    "regions_large.txt": lambda: large().text(Style()),
+    "regions_field.txt": lambda: field().text(Style()),
     "tensor_machine.txt": lambda: tensor_text(tensor_of(machine()), "100:200, 300:400"),
 }
 
@@ -335,7 +342,7 @@ STYLES = {
 }
 
 
-def subjects() -> dict[str, Forms | PictureData]:
+def subjects() -> dict[str, PictureData]:
     """The pictures of a report, and of some variations."""
     report = small_report()
     over = small_report(tile_memory_bytes=2400)

@@ -25,7 +25,7 @@ from poplite.report.report import Report
 from poplite.report.trace import trace_of
 from poplite.viz.compare import Comparison, outcomes, parsed
 from poplite.viz.dataflow.graph import dataflow_of_report
-from poplite.viz.dataflow.picture import dataflow_dot, dataflow_forms
+from poplite.viz.dataflow.picture import DataflowPicture, dataflow_dot
 from poplite.viz.draw.words import Style
 from poplite.viz.exchange import traffic_of
 from poplite.viz.memory import STACKS, Stack, live_steps, memory_bars
@@ -34,7 +34,7 @@ from poplite.viz.one_tile import tile_contents
 from poplite.viz.page import report_page
 from poplite.viz.page.pack import Arrays
 from poplite.viz.page.report_data import report_data
-from poplite.viz.painters import Forms, PictureData
+from poplite.viz.painters import PictureData
 from poplite.viz.program import program_tree
 from poplite.viz.program_nodes import saved_programs
 from poplite.viz.steps import scope_tree, step_list, timeline_of
@@ -215,13 +215,12 @@ def _map(report: Report, by: Quantity) -> list[object]:
     return _drawn(quantity_map(report, by))
 
 
-def _drawn(forms: Forms | PictureData) -> list[object]:
-    made: list[object] = [forms.text(Style()), forms.svg()]
-    made += [forms.json()] if forms.json is not None else []
+def _drawn(picture: PictureData) -> list[object]:
+    made: list[object] = [picture.text(Style()), picture.svg(), picture.json()]
     with suppress(NotImplementedError):  # not every picture has these forms
-        made += [] if forms.csv is None else [forms.csv()]
+        made.append(picture.csv())
     with suppress(NotImplementedError):
-        made += [] if forms.page is None else [forms.page("")]
+        made.append(picture.page(""))
     return made
 
 
@@ -243,11 +242,11 @@ def _properties(step: ExecutionStep) -> list[object]:
 
 def _dataflow(report: Report) -> list[object]:
     flow = dataflow_of_report(report)
-    return [*_drawn(dataflow_forms(flow)), dataflow_dot(flow)]
+    return [*_drawn(DataflowPicture(flow)), dataflow_dot(flow)]
 
 
 def _variables(report: Report) -> list[object]:
     graph = graph_of_variables(report)
-    drawn: list[Forms | PictureData] = [tile_load(graph)]
+    drawn: list[PictureData] = [tile_load(graph)]
     drawn += [ownership_of(graph.tensor(each.name)) for each in graph.variables]
-    return [_drawn(forms) for forms in drawn]
+    return [_drawn(each) for each in drawn]

@@ -22,7 +22,7 @@ from poplite.tools.viz.load_report import LoadedGraph, is_report_file, load_grap
 from poplite.tools.viz.load_target import first_steps, in_order, load_programs
 from poplite.tools.viz.output import Destination
 from poplite.viz.dataflow.graph import Dataflow, Excerpt, dataflow_of, dataflow_of_report
-from poplite.viz.dataflow.picture import FIRST_LINE, dataflow_dot, dataflow_forms
+from poplite.viz.dataflow.picture import FIRST_LINE, DataflowPicture, dataflow_dot
 from poplite.viz.draw.layouts import graphviz_links, graphviz_picture
 from poplite.viz.program import MOST_LINES, ProgramTree, program_tree
 from poplite.viz.summary import summary_of, summary_of_report
@@ -113,7 +113,7 @@ def draw_graph(arguments: argparse.Namespace, out: Destination) -> None:
         case "svg" | "png" | "pdf":
             _lay_out(flow, out, arguments.layout)
         case _:
-            out.draw(dataflow_forms(flow), arguments)
+            out.draw(DataflowPicture(flow), arguments)
 
 
 def _flow(arguments: argparse.Namespace) -> Dataflow:
@@ -150,7 +150,7 @@ def _lay_out(flow: Dataflow, out: Destination, layout: str) -> None:
     """Write a picture with Graphviz or the built-in layout."""
     dot = dataflow_dot(flow)
     if layout == "builtin":
-        out.write_picture(dataflow_forms(flow).svg())
+        out.write_picture(DataflowPicture(flow).svg())
         return
     content, reason = graphviz_picture(dot, out.format)
     if content is not None:
@@ -158,7 +158,7 @@ def _lay_out(flow: Dataflow, out: Destination, layout: str) -> None:
         return
     if layout == "dot" or out.format == "pdf":
         raise _no_graphviz(out.format, reason)
-    out.write_picture(dataflow_forms(flow).svg())
+    out.write_picture(DataflowPicture(flow).svg())
     written = _write_dot(out.path, dot)
     if not out.quiet:
         drew = f"drew '{out.path}'" if out.path else "drew it"

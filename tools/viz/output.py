@@ -11,7 +11,7 @@ import os
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from poplite.files import check_folder, write_bytes, write_text
 from poplite.frozen import frozen
@@ -21,7 +21,7 @@ from poplite.viz.draw.words import Style
 
 if TYPE_CHECKING:
     from poplite.viz.draw.svg import SvgText
-    from poplite.viz.painters import Forms, PictureData
+    from poplite.viz.painters import PictureData
 
 
 SUFFIXES = ("txt", "svg", "json", "csv", "md", "html", "gv", "dot", "png", "pdf")
@@ -79,7 +79,7 @@ class Destination:
         full = self.style.full or getattr(arguments, "all_rows", False)
         return replace(self.style, width=drawn_width(arguments), full=full)
 
-    def draw(self, forms: Forms | PictureData, arguments: argparse.Namespace, *words: str) -> None:
+    def draw(self, picture: PictureData, arguments: argparse.Namespace, *words: str) -> None:
         """Draw a picture in its format and write it; a page shows the command with `words`.
 
         A subcommand offers only formats that its pictures have.
@@ -87,20 +87,17 @@ class Destination:
         doing("drawing")
         match self.format:
             case "svg" | "png":
-                self.write_picture(forms.svg())
+                self.write_picture(picture.svg())
             case "json":
-                assert forms.json is not None
-                self.write(forms.json())
+                self.write(picture.json())
             case "csv":
-                assert forms.csv is not None
-                self.write(forms.csv())
+                self.write(picture.csv())
             case "md":
-                self.write(cast("PictureData", forms).markdown())
+                self.write(picture.markdown())
             case "html":
-                assert forms.page is not None
-                self.write(forms.page(command(*words)))
+                self.write(picture.page(command(*words)))
             case _:
-                self.write(forms.text(self.text_style(arguments)))
+                self.write(picture.text(self.text_style(arguments)))
 
     def write_picture(self, picture: SvgText) -> None:
         """Write a picture as SVG or PNG; without resvg_py, write SVG in place of PNG and raise."""

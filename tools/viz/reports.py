@@ -23,7 +23,7 @@ from poplite.tools.viz.output import Destination, write_stdout
 from poplite.tools.viz.progress import doing
 from poplite.viz.compare import Comparison, column_names, outcomes, sweep_grid
 from poplite.viz.dataflow.graph import dataflow_of
-from poplite.viz.dataflow.picture import dataflow_forms
+from poplite.viz.dataflow.picture import DataflowPicture
 from poplite.viz.page import report_page
 from poplite.viz.summary import overview_of
 
@@ -120,7 +120,7 @@ def _graph(loaded: LoadedReport) -> str:
         return ""
 
     program = in_order(dict(loaded.programs))
-    return dataflow_forms(dataflow_of(loaded.graph, program)).svg()
+    return DataflowPicture(dataflow_of(loaded.graph, program)).svg()
 
 
 def _show(out: Destination) -> None:

@@ -12,7 +12,7 @@ from poplite.tools.viz.flags import build_flags, command, option_error
 from poplite.tools.viz.load_report import is_report_file, load_report, load_variables
 from poplite.tools.viz.load_target import is_graph_file, load_programs, load_tensors
 from poplite.tools.viz.output import Destination
-from poplite.viz.tensors.frame_picture import regions_forms
+from poplite.viz.tensors.frame_picture import RegionsPicture
 from poplite.viz.tensors.frames import RegionFrames, frames_of, frames_of_field, frames_of_tensors
 from poplite.viz.tensors.ownership import ownership_of
 from poplite.viz.tensors.views import read_operation
@@ -120,7 +120,7 @@ def draw_regions(arguments: argparse.Namespace, out: Destination) -> None:
     words += build_flags(arguments)
     words += [word for operation in arguments.operations for word in ("--op", operation)]
     words += ["--field", arguments.field] if arguments.field is not None else []
-    out.draw(regions_forms(_frames(graph, arguments)), arguments, "regions", *words)
+    out.draw(RegionsPicture(_frames(graph, arguments)), arguments, "regions", *words)
 
 
 def _draw_returned(arguments: argparse.Namespace, out: Destination) -> None:
@@ -128,8 +128,8 @@ def _draw_returned(arguments: argparse.Namespace, out: Destination) -> None:
     found = load_tensors(arguments.target, arguments.given)
     if not found:
         raise _nothing_named(arguments, "neither is given, and no tensor is returned")
-    forms = regions_forms(frames_of_tensors(list(found.values()), list(found)))
-    out.draw(forms, arguments, "regions", arguments.target, *build_flags(arguments))
+    shown = RegionsPicture(frames_of_tensors(list(found.values()), list(found)))
+    out.draw(shown, arguments, "regions", arguments.target, *build_flags(arguments))
 
 
 def _nothing_named(arguments: argparse.Namespace, found: str) -> InvalidOption:

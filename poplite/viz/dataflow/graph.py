@@ -58,8 +58,8 @@ from poplite.viz.dataflow.links import (
     scope_of,
     shared,
 )
-from poplite.viz.draw.data_text import by_field, json_text
 from poplite.viz.draw.words import name_text, shape_text, size_text
+from poplite.viz.painters import by_field
 
 if TYPE_CHECKING:
     from poplite.graph.graph import Graph
@@ -586,6 +586,30 @@ class Dataflow:
                 writer, readers = (user, []) if writes else (writer, [*readers, user])
         return list(pairs)
 
+    def data(self) -> dict[str, object]:
+        """Return all of it as data, in which edges name nodes by position.
+
+        >>> Dataflow("", (Node("variable", "x"),), (), 0, "", 1).data()["nodes"][0]["kind"]
+        'variable'
+        """
+        nodes = [
+            by_field(node, "facts", "focus", "verb", "size_bytes")
+            | {"members": dict(node.members), "vertices": dict(node.facts.vertices)}
+            | {"bytes": node.size_bytes, "step": node.step or None, "tiles": node.tiles}
+            | {"at": node.facts.location or None, "parts": node.facts.parts or None}
+            | {"element_type": node.facts.type_name or None, "shape": node.facts.shape}
+            | {"num_tiles": len(node.facts.tiles)}
+            for node in self.nodes
+        ]
+        keys = "field", "bytes", "bytes_back"
+        edges = [
+            dict(zip(("from", "to", "bytes", "bytes_back"), each[:4], strict=True))
+            | {"fields": [dict(zip(keys, field, strict=True)) for field in each[4]]}
+            for each in (tuple(by_field(edge).values()) for edge in self.edges)
+        ]
+        about = {"title": self.title, "notice": self.notice or None, "num_steps": self.num_steps}
+        return {**about, "nodes": nodes, "edges": edges}
+
 
 def dataflow_of(
     graph: Graph, program: Program | None = None, *, excerpt: Excerpt | None = None, first: int = 1
@@ -649,31 +673,6 @@ def _title(items: Iterable[Item], excerpt: Excerpt) -> str:
     if excerpt.scope is not None:
         parts.append(f"in and next to scope '{name_text(excerpt.scope)}'")
     return f"dataflow: {', '.join(parts)}"
-
-
-def dataflow_json(flow: Dataflow) -> str:
-    """Return a dataflow graph as JSON, in which edges name nodes by position.
-
-    >>> '"kind": "variable"' in dataflow_json(Dataflow("", (Node("variable", "x"),), (), 0, "", 1))
-    True
-    """
-    nodes = [
-        by_field(node, "facts", "focus", "verb", "size_bytes")
-        | {"members": dict(node.members), "vertices": dict(node.facts.vertices)}
-        | {"bytes": node.size_bytes, "step": node.step or None, "tiles": node.tiles}
-        | {"at": node.facts.location or None, "parts": node.facts.parts or None}
-        | {"element_type": node.facts.type_name or None, "shape": node.facts.shape}
-        | {"num_tiles": len(node.facts.tiles)}
-        for node in flow.nodes
-    ]
-    keys = "field", "bytes", "bytes_back"
-    edges = [
-        dict(zip(("from", "to", "bytes", "bytes_back"), each[:4], strict=True))
-        | {"fields": [dict(zip(keys, field, strict=True)) for field in each[4]]}
-        for each in (tuple(by_field(edge).values()) for edge in flow.edges)
-    ]
-    about = {"title": flow.title, "notice": flow.notice or None, "num_steps": flow.num_steps}
-    return json_text("graph", {**about, "nodes": nodes, "edges": edges})
 
 
 def _edges(links: Links, fold: Fold) -> tuple[tuple[Edge, ...], int]:

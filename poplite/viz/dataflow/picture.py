@@ -15,10 +15,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from poplite.errors import ControlProgramError
+from poplite.frozen import frozen
 from poplite.program import Program, Sequence as Steps
 from poplite.program.base import checked
 from poplite.text import clipped, items_or_none, of_type
@@ -27,14 +27,13 @@ from poplite.viz.dataflow.graph import (
     Dataflow,
     Edge,
     Node,
-    dataflow_json,
     dataflow_of,
     dataflow_of_report,
 )
 from poplite.viz.dataflow.links import NOUNS, NodeKind
 from poplite.viz.draw.layouts import GAP, LayeredLayout, LayoutLink, layered
 from poplite.viz.draw.svg import Canvas, number, text_width
-from poplite.viz.draw.words import cut, name_text, size_text
+from poplite.viz.draw.words import DEFAULT_STYLE, Style, cut, name_text, size_text
 from poplite.viz.marks import (
     Legend,
     ListColumn,
@@ -45,9 +44,8 @@ from poplite.viz.marks import (
     composed,
     heading,
 )
-from poplite.viz.paint_svg import paint_svg
 from poplite.viz.paint_text import paint_text
-from poplite.viz.painters import Forms
+from poplite.viz.painters import PictureData
 
 if TYPE_CHECKING:
     from poplite.graph.graph import Graph
@@ -70,38 +68,49 @@ LONGEST_TITLE, LONGEST_DETAIL = 30, 46
 LABEL_SIZE = 10
 
 
-def dataflow_forms(flow: Dataflow) -> Forms:
-    """Return the forms of a dataflow graph, with its SVG by the built-in layout.
+@frozen
+class DataflowPicture(PictureData):
+    """A dataflow graph: listed as text, otherwise drawn by the built-in layout.
 
-    The layout is made for SVG alone: it takes seconds for thousands of nodes.
+    The layout takes seconds for thousands of nodes, so that text does without.
+
+    Attributes:
+        flow: what is drawn.
     """
-    return Forms(
-        partial(paint_text, _listed(flow)),
-        lambda: paint_svg(dataflow_picture(flow)),
-        partial(dataflow_json, flow),
-    )
 
+    flow: Dataflow
 
-def dataflow_picture(flow: Dataflow) -> Picture:
-    """Return boxes and arrows.
+    KIND: ClassVar = "graph"
 
-    >>> nodes = Node("variable", "x"), Node("compute", "step")
-    >>> dataflow_picture(Dataflow("dataflow", nodes, (Edge(0, 1, 8),), 0, "", 2)).title
-    'dataflow'
-    """
-    widths = _widths(flow)
-    links = [LayoutLink(e.tail, e.head, int(e.backward_bytes > 0)) for e in flow.edges]
-    layout = layered(widths, links, flow.dependences(), [node.step > 0 for node in flow.nodes])
-    high = ABOVE + max(0, (layout.num_rows - 1) * PITCH + HEIGHT) + BELOW
+    def picture(self) -> Picture:
+        """Return boxes and arrows.
 
-    def shapes(canvas: Canvas, x: float, y: float) -> None:
-        _draw(canvas, flow, _Places(widths, layout, x, y + ABOVE))
+        >>> nodes = Node("variable", "x"), Node("compute", "step")
+        >>> DataflowPicture(Dataflow("dataflow", nodes, (Edge(0, 1, 8),), 0, "", 2)).picture().title
+        'dataflow'
+        """
+        flow = self.flow
+        widths = _widths(flow)
+        links = [LayoutLink(e.tail, e.head, int(e.backward_bytes > 0)) for e in flow.edges]
+        layout = layered(widths, links, flow.dependences(), [node.step > 0 for node in flow.nodes])
+        high = ABOVE + max(0, (layout.num_rows - 1) * PITCH + HEIGHT) + BELOW
 
-    present = {node.kind for node in flow.nodes}
-    legend = Legend(tuple(_role(kind) for kind in NOUNS if kind in present), in_text=False)
-    notes = [flow.notice] if flow.notice else []
-    sketch = Sketch(layout.width, high, shapes, lambda _: [])
-    return Picture(flow.title, (*heading(flow.title, *notes), sketch, legend))
+        def shapes(canvas: Canvas, x: float, y: float) -> None:
+            _draw(canvas, flow, _Places(widths, layout, x, y + ABOVE))
+
+        present = {node.kind for node in flow.nodes}
+        legend = Legend(tuple(_role(kind) for kind in NOUNS if kind in present), in_text=False)
+        notes = [flow.notice] if flow.notice else []
+        sketch = Sketch(layout.width, high, shapes, lambda _: [])
+        return Picture(flow.title, (*heading(flow.title, *notes), sketch, legend))
+
+    def text(self, style: Style = DEFAULT_STYLE) -> str:
+        """Return what works on data, and the data."""
+        return paint_text(_listed(self.flow), style)
+
+    def data(self) -> dict[str, object]:
+        """Return nodes and edges."""
+        return self.flow.data()
 
 
 def _role(kind: NodeKind) -> Role:
@@ -115,7 +124,7 @@ def report_svg(report: Report) -> str:
     """
     if not len(report.compilation.variables):
         return ""
-    return paint_svg(dataflow_picture(dataflow_of_report(report)))
+    return DataflowPicture(dataflow_of_report(report)).svg()
 
 
 # -- boxes and arrows ------------------------------------------------------------------------------

@@ -20,10 +20,12 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
 from poplite.arrays.intervals import Int64
+from poplite.frozen import frozen
 from poplite.graph.tile_mapping import NO_TILE, ranges
 from poplite.report.per_tile import LazySequence
 from poplite.text import amount
@@ -32,10 +34,9 @@ from poplite.viz.draw.words import Style, cut, name_text, wrapped
 from poplite.viz.marks import ListColumn, Listing, ListRow, Mark, Picture, Sketch, heading
 from poplite.viz.paint_html import asset, page, tables_html
 from poplite.viz.paint_svg import paint_svg
-from poplite.viz.paint_text import paint_text
-from poplite.viz.painters import Forms, forms_of
+from poplite.viz.painters import PictureData
 from poplite.viz.tensors.flat_page import LARGEST, Plot, Rectangles, colors_of, fold, rectangles
-from poplite.viz.tensors.frames import Frame, RegionFrames, Strip, regions_json
+from poplite.viz.tensors.frames import Frame, RegionFrames, Strip
 
 WIDTH = 760
 LARGEST_CELL = 28
@@ -132,32 +133,61 @@ def contiguity_text(frame: Frame) -> str:
 # -- picture ---------------------------------------------------------------------------------------
 
 
-def regions_forms(shown: RegionFrames) -> Forms:
-    """Return the forms of a tensor's intervals, operation by operation."""
-    json, html = partial(regions_json, shown), partial(regions_page, shown)
-    return forms_of(regions_picture(shown), json, html)
+@frozen(eq=False)
+class RegionsPicture(PictureData):
+    """The intervals of tensors, mostly of one operation by operation.
 
-
-def regions_picture(shown: RegionFrames, *, moves: bool = False) -> Picture:
-    """Return frames; `moves` draws them so that a page can move elements from one to the next.
-
-    >>> from poplite.graph import Graph
-    >>> from poplite.viz.tensors.frames import frames_of, read_operation
-    >>> x = Graph().add_variable("float32", (4,), "x", mapping=0)
-    >>> picture = regions_picture(frames_of(x, [read_operation("reverse 0")]))
-    >>> print(paint_text(picture).splitlines()[-4])
-    [0, 1)    x[3, 4)   0
-    >>> "element 3 of x, tile 0" in paint_svg(picture)
-    True
+    Attributes:
+        shown: what is drawn.
     """
-    drawing = _Drawing(shown, moves=moves)
-    frames: list[Mark] = []
-    for k, frame in enumerate(shown.frames):
-        frames.append(drawing.sketch(k))
-        frames += [_table(frame, shown.strip)] * bool(frame.num_intervals)
-    values = [plot.blocks.value for plot in drawing.plots if plot is not None]
-    legend = drawing.colors.legend(np.concatenate([shown.strip.pieces.tile, *values]))
-    return Picture(shown.title, (*heading(shown.title), *frames, legend))
+
+    shown: RegionFrames
+
+    KIND: ClassVar = "regions"
+
+    def picture(self, *, moves: bool = False) -> Picture:
+        """Return frames; `moves` draws them so that a page can move elements from one to the next.
+
+        >>> from poplite.graph import Graph
+        >>> from poplite.viz.tensors.frames import frames_of, read_operation
+        >>> x = Graph().add_variable("float32", (4,), "x", mapping=0)
+        >>> drawn = RegionsPicture(frames_of(x, [read_operation("reverse 0")]))
+        >>> print(drawn.text().splitlines()[-4])
+        [0, 1)    x[3, 4)   0
+        >>> "element 3 of x, tile 0" in drawn.svg()
+        True
+        """
+        shown = self.shown
+        drawing = _Drawing(shown, moves=moves)
+        frames: list[Mark] = []
+        for k, frame in enumerate(shown.frames):
+            frames.append(drawing.sketch(k))
+            frames += [_table(frame, shown.strip)] * bool(frame.num_intervals)
+        values = [plot.blocks.value for plot in drawing.plots if plot is not None]
+        legend = drawing.colors.legend(np.concatenate([shown.strip.pieces.tile, *values]))
+        return Picture(shown.title, (*heading(shown.title), *frames, legend))
+
+    def data(self) -> dict[str, object]:
+        """Return the variables, and the intervals of each frame."""
+        return self.shown.data()
+
+    def page(self, command: str = "") -> str:
+        """Return a page that shows a frame at a time.
+
+        >>> from poplite.graph import Graph
+        >>> from poplite.viz.tensors.frames import frames_of, read_operation
+        >>> x = Graph().add_variable("float32", (4,), "x", mapping=0)
+        >>> page = RegionsPicture(frames_of(x, [read_operation("reverse 0")])).page()
+        >>> "<td>x[3, 4)</td>" in page
+        True
+        """
+        shown, picture = self.shown, paint_svg(self.picture(moves=True))
+        facts = {f"{k + 1}": "; ".join(captions(shown, k)) for k in range(len(shown.frames))}
+        parts = picture, [tables_html(self.picture())], self.text(), self.json()
+        html = page("Regions of a tensor", shown.title, facts, *parts, command=command)
+        style, script = asset("regions.css"), asset("regions.js")
+        more = f"<style>\n{style}</style>\n<script>\n{script}</script>"
+        return html.replace("</body>", f"{more}\n</body>")
 
 
 class _Drawing:
@@ -441,30 +471,3 @@ def _table(frame: Frame, strip: Strip) -> Listing:
     rows, title = LazySequence(frame.num_intervals, row), f"intervals of {frame.operation}"
     rest = "more; -o FILE.txt writes them all"
     return Listing(heading, rows, SHOWN_INTERVALS, rest=rest, aside=title)
-
-
-# -- page ------------------------------------------------------------------------------------------
-
-
-def regions_page(shown: RegionFrames, command: str = "") -> str:
-    """Return the frames as HTML; `command` is what writes the page, if a command does.
-
-    >>> from poplite.graph import Graph
-    >>> from poplite.viz.tensors.frames import frames_of, read_operation
-    >>> x = Graph().add_variable("float32", (4,), "x", mapping=0)
-    >>> "<td>x[3, 4)</td>" in regions_page(frames_of(x, [read_operation("reverse 0")]))
-    True
-    """
-    facts = {f"{k + 1}": "; ".join(captions(shown, k)) for k in range(len(shown.frames))}
-    html = page(
-        "Regions of a tensor",
-        shown.title,
-        facts,
-        paint_svg(regions_picture(shown, moves=True)),
-        [tables_html(regions_picture(shown))],
-        paint_text(regions_picture(shown)),
-        regions_json(shown),
-        command=command,
-    )
-    parts = f"<style>\n{asset('regions.css')}</style>\n<script>\n{asset('regions.js')}</script>"
-    return html.replace("</body>", f"{parts}\n</body>")

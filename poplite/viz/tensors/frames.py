@@ -38,7 +38,6 @@ from poplite.graph.variable_mapping import split
 from poplite.text import amount
 from poplite.types import type_text
 from poplite.view import num_runs, runs, storages
-from poplite.viz.draw.data_text import json_text
 from poplite.viz.draw.words import name_text, shape_text, size_text
 from poplite.viz.tensors.views import TensorOperation, applied, read_operation
 
@@ -180,6 +179,26 @@ class RegionFrames:
     field: FieldCopies | None = None
     follows: bool = True
 
+    def data(self) -> dict[str, object]:
+        """Return the frames as data; intervals name the variable by position and its elements.
+
+        >>> from poplite.graph import Graph
+        >>> x = Graph().add_variable("float32", (4,), "x", mapping=0)
+        >>> frames_of(x, []).data()["variables"]
+        [{'name': 'x', 'elements': 4}]
+        """
+        first = self.strip.first
+        variables = [
+            {"name": name, "elements": size}
+            for name, size in zip(self.strip.names, np.diff(first).tolist(), strict=True)
+        ]
+        return {
+            "title": self.title,
+            "variables": variables,
+            "frames": [_frame_data(frame, self.strip) for frame in self.frames],
+            "field": self.field and self.field.data(),
+        }
+
 
 def frames_of(tensor: Tensor, operations: Sequence[TensorOperation]) -> RegionFrames:
     """Apply operations one after the other, and find the intervals after each.
@@ -278,29 +297,7 @@ def joined(pieces: TileRuns) -> TileRuns:
     return TileRuns(begin, np.diff(np.append(begin, end)), pieces.tile[starts])
 
 
-def regions_json(shown: RegionFrames) -> str:
-    """Return the frames as JSON; intervals name the variable by position and its elements.
-
-    >>> from poplite.graph import Graph
-    >>> x = Graph().add_variable("float32", (4,), "x", mapping=0)
-    >>> '"variables": [' in regions_json(frames_of(x, []))
-    True
-    """
-    first = shown.strip.first
-    variables = [
-        {"name": name, "elements": size}
-        for name, size in zip(shown.strip.names, np.diff(first).tolist(), strict=True)
-    ]
-    data = {
-        "title": shown.title,
-        "variables": variables,
-        "frames": [_frame_json(frame, shown.strip) for frame in shown.frames],
-        "field": shown.field and shown.field.as_json(),
-    }
-    return json_text("regions", data)
-
-
-def _frame_json(frame: Frame, strip: Strip) -> dict[str, object]:
+def _frame_data(frame: Frame, strip: Strip) -> dict[str, object]:
     variable, begin = strip.places(frame.begin)
     return {
         "operation": frame.operation,
@@ -374,7 +371,7 @@ class FieldCopies:
             lines.append("nothing is copied: it is used where it lies")
         return lines
 
-    def as_json(self) -> dict[str, object]:
+    def data(self) -> dict[str, object]:
         """Return the same as data."""
         return {
             "name": self.name,

@@ -31,12 +31,11 @@ from poplite.graph.tile_mapping import NO_TILE, ranges
 from poplite.report.compilation import Variable as SavedVariable
 from poplite.report.report import Report
 from poplite.text import amount
-from poplite.viz.draw.data_text import as_data, by_field
 from poplite.viz.draw.words import KEPT, name_text, shape_text, size_text
 from poplite.viz.marks import Gap, ListColumn, Listing, ListRow, Mark, Picture, Words, heading
 from poplite.viz.names import SAVE_AGAIN, TYPES, check_known
 from poplite.viz.paint_html import page, tables_html
-from poplite.viz.painters import PictureData
+from poplite.viz.painters import PictureData, as_data, by_field
 from poplite.viz.tensors.flat_page import Plot, fold, page_sketch, rectangles
 from poplite.viz.tensors.views import Index, Selection, select
 

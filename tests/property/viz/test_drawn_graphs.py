@@ -21,13 +21,15 @@ from poplite.arrays.intervals import Int64
 from poplite.program import TensorCopy
 from poplite.report import Report
 from poplite.tools.viz.load_report import load
-from poplite.viz.dataflow.graph import dataflow_json, dataflow_of
+from poplite.viz.dataflow.graph import dataflow_of
+from poplite.viz.dataflow.picture import DataflowPicture
 from poplite.viz.page.pack import BLOCKS, Arrays
 from poplite.viz.page.report_data import report_data
 from poplite.viz.program import program_tree
 from poplite.viz.program_nodes import MOST
 from poplite.viz.summary import summary_of
-from poplite.viz.tensors.frames import Frame, frames_of, regions_json
+from poplite.viz.tensors.frame_picture import RegionsPicture
+from poplite.viz.tensors.frames import Frame, frames_of
 from poplite.viz.tensors.views import TensorOperation, applied, read_operation
 
 # -- counts ----------------------------------------------------------------------------------------
@@ -166,7 +168,7 @@ def test_summary(drawn: Drawn) -> None:
 
 @given(st.integers(0, 1 << 32).map(Drawn))
 def test_dataflow(drawn: Drawn) -> None:
-    flow = json.loads(dataflow_json(dataflow_of(drawn.graph, drawn.program)))
+    flow = json.loads(DataflowPicture(dataflow_of(drawn.graph, drawn.program)).json())
     names = [node["name"] for node in flow["nodes"]]
     told: Counter[tuple[str, str]] = Counter()
     for edge in flow["edges"]:
@@ -292,7 +294,7 @@ def test_intervals_are_the_regions_of_the_tensor(
     _, x = graph_of(tiles)
     operations = [read_operation(text) for text in texts]
     shown = frames_of(x, operations)
-    said = json.loads(regions_json(shown))
+    said = json.loads(RegionsPicture(shown).json())
     assert len(shown.frames) == len(arrays)
     tensor = x
     for k, (frame, array) in enumerate(zip(shown.frames, arrays, strict=True)):

@@ -26,14 +26,12 @@ from poplite.viz.dataflow.graph import (
     Edge,
     Excerpt,
     Node,
-    dataflow_json,
     dataflow_of,
     dataflow_of_report,
 )
-from poplite.viz.dataflow.picture import dataflow_dot, dataflow_forms, dataflow_picture
+from poplite.viz.dataflow.picture import DataflowPicture, dataflow_dot
 from poplite.viz.draw.layouts import GAP, WIDEST, LayoutLink, layered
 from poplite.viz.draw.words import Style, cells
-from poplite.viz.paint_svg import paint_svg
 from poplite.viz.steps import SCOPE_SORTS, ScopeCost, scope_tree
 
 # -- reads, writes, order --------------------------------------------------------------------------
@@ -342,7 +340,7 @@ def test_json_has_names_verbatim_and_edges_by_position() -> None:
     graph = pl.Graph(pl.Target(tiles=4))
     a = graph.add_variable(pl.INT, (2, 2), 'a "<\n\x00', mapping=1)
     b = graph.add_variable(pl.INT, (4,), "b", mapping=0)
-    said = json.loads(dataflow_json(dataflow_of(graph, pl.Copy(a, b))))
+    said = json.loads(DataflowPicture(dataflow_of(graph, pl.Copy(a, b))).json())
     assert (said["poplite"], said["version"], said["num_steps"]) == ("graph", 1, 1)
     assert said["edges"] == [
         {"from": 0, "to": 1, "bytes": 16, "bytes_back": 0, "fields": []},
@@ -462,7 +460,7 @@ def test_each_name_has_a_row_with_its_bytes() -> None:
     names = [f"variable{k:02}" for k in range(12)]
     nodes = (*(Node("variable", name) for name in names), Node("compute", "work"))
     edges = tuple(Edge(k, 12, 1000 * (k + 1)) for k in range(12))
-    text = dataflow_forms(Dataflow("dataflow", nodes, edges, 0, "", 13)).text(Style())
+    text = DataflowPicture(Dataflow("dataflow", nodes, edges, 0, "", 13)).text(Style())
     listed = text.split("\n\ndata ")[0].splitlines()[4:]
     assert re.findall(r"'(\w+)' +([\d,]+) B", "\n".join(listed)) == [
         (name, f"{1000 * (k + 1):,}") for k, name in enumerate(names)
@@ -472,7 +470,7 @@ def test_each_name_has_a_row_with_its_bytes() -> None:
 def test_text_says_what_goes_both_ways_and_what_is_idle() -> None:
     nodes = (Node("variable", "x"), Node("compute", "a", steps=(1,)), Node("compute", "b"))
     edges = (Edge(0, 1, 16, 16), Edge(0, 2, 16, 8))
-    text = dataflow_forms(Dataflow("dataflow", nodes, edges, 1, "", 3)).text(Style())
+    text = DataflowPicture(Dataflow("dataflow", nodes, edges, 1, "", 3)).text(Style())
     said = re.sub(" +", " ", text)
     assert " 1 'a' no vertices\n 'x' 16 B 16 B\n" in said
     assert " 'b' no vertices, in no step of the program\n" in said
@@ -531,14 +529,14 @@ def arrows(picture: SvgText) -> int:
 def test_svg_has_an_arrow_for_each_way() -> None:
     nodes = (Node("variable", "x"), Node("compute", "a"), Node("variable", "y"))
     edges = (Edge(0, 1, 16, 16), Edge(1, 2, 4))
-    assert arrows(paint_svg(dataflow_picture(Dataflow("", nodes, edges, 0, "", 3)))) == 3
-    assert arrows(paint_svg(dataflow_picture(Dataflow("", nodes, (), 0, "", 3)))) == 0
+    assert arrows(DataflowPicture(Dataflow("", nodes, edges, 0, "", 3)).svg()) == 3
+    assert arrows(DataflowPicture(Dataflow("", nodes, (), 0, "", 3)).svg()) == 0
 
 
 def test_a_wide_graph_is_put_into_rows() -> None:
     nodes = (Node("compute", "all"), *(Node("variable", f"y{k}") for k in range(299)))
     edges = tuple(Edge(0, k, 4) for k in range(1, 300))
-    picture = paint_svg(dataflow_picture(Dataflow("", nodes, edges, 0, "", 300)))
+    picture = DataflowPicture(Dataflow("", nodes, edges, 0, "", 300)).svg()
     assert float(ET.fromstring(picture).get("width", "0")) < 1.5 * WIDEST
 
 

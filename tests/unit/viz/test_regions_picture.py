@@ -14,10 +14,8 @@ from poplite.errors import PopliteError, SizeOverflowError, TensorIndexError, Un
 from poplite.viz import regions_svg, regions_text
 from poplite.viz.draw.svg import SvgText
 from poplite.viz.draw.words import DEFAULT_STYLE, Style
-from poplite.viz.paint_svg import paint_svg
-from poplite.viz.paint_text import paint_text
 from poplite.viz.tensors import frames
-from poplite.viz.tensors.frame_picture import captions, regions_page, regions_picture
+from poplite.viz.tensors.frame_picture import RegionsPicture, captions
 from poplite.viz.tensors.frames import FieldCopies, RegionFrames, frames_of, frames_of_field
 from poplite.viz.tensors.views import Index, applied, parse_view, read_operation, select
 
@@ -36,12 +34,12 @@ def shown(tensor: pl.Tensor, *operations: str) -> RegionFrames:
 
 def text_of(found: RegionFrames, style: Style = DEFAULT_STYLE) -> str:
     """The picture as text."""
-    return paint_text(regions_picture(found), style)
+    return RegionsPicture(found).text(style)
 
 
 def svg_of(found: RegionFrames) -> SvgText:
     """The picture as SVG."""
-    return paint_svg(regions_picture(found))
+    return RegionsPicture(found).svg()
 
 
 @pytest.mark.parametrize(
@@ -315,7 +313,7 @@ def test_a_field_of_a_large_variable_is_drawn_near_its_elements() -> None:
 
 
 def test_a_page_has_keys_and_no_markup_of_names() -> None:
-    page = regions_page(shown(plate(name="</script><b>"), "1:3"), "poplite-viz regions ...")
+    page = RegionsPicture(shown(plate(name="</script><b>"), "1:3")).page("poplite-viz regions ...")
     assert "<b>" not in page
     assert page.count("</script>") == 3  # the JSON, and two scripts
     keys = re.findall(r'class="element" data-key="(\d+)"', page)
