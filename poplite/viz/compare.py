@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -48,7 +48,6 @@ from poplite.viz.marks import (
     Words,
     composed,
 )
-from poplite.viz.paint_html import page, table
 from poplite.viz.painters import PictureData, Table
 
 if TYPE_CHECKING:
@@ -85,6 +84,7 @@ class Comparison(PictureData):
     top: int = 20
 
     KIND: ClassVar = "diff"
+    PAGE: ClassVar = "What changed"
 
     @property
     def note(self) -> str:
@@ -162,19 +162,22 @@ class Comparison(PictureData):
             lines.append(f"| {mark} | {_marked(name_text(rest))} |")
         return "\n".join(lines) + "\n"
 
-    def page(self, command: str = "") -> str:
-        """Return what changed as a page."""
-        before, after = self.names
-        rows = [list(map(str, row.cells[:-1])) for row in self._rows()]
-        tables = [table(["", before, after, "change", ""], rows, "numbers first")]
-        facts = {"before": before, "after": after} | ({"!": self.note} if self.note else {})
-        for number, each in enumerate(self.checks, 1):
-            facts[f"check {number}"] = name_text(each.text(self.names))
-        subject, picture = f"{before} and {after}", self.svg()
-        return page(
-            *("What changed", subject, facts, picture, tables, self.text(), self.json()),
-            command=command,
-        )
+    @property
+    def subject(self) -> str:
+        """Which two reports they are."""
+        return " and ".join(self.names)
+
+    def facts(self) -> dict[str, str]:
+        """Return the names of the reports, and what was checked."""
+        facts = dict(zip(("before", "after"), self.names, strict=True))
+        facts |= {"!": self.note} if self.note else {}
+        checks = (name_text(each.text(self.names)) for each in self.checks)
+        return facts | {f"check {number}": text for number, text in enumerate(checks, 1)}
+
+    def tables(self) -> list[Listing]:
+        """Return what changed without bars."""
+        names = (COLUMNS[0], *map(ListColumn, (*self.names, "change", "")))
+        return [Listing(names, [replace(row, cells=row.cells[:-1]) for row in self._rows()])]
 
     def data(self) -> dict[str, object]:
         """Return what changed, all of it."""

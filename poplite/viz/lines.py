@@ -22,10 +22,11 @@ from typing import TYPE_CHECKING, ClassVar
 from poplite.frozen import frozen
 from poplite.source import SourceFile, SourceLocation, location_from, text_of
 from poplite.text import amount
-from poplite.viz.draw.words import name_text, share_text
+from poplite.viz.draw.words import name_text
 from poplite.viz.marks import Gap, ListColumn, Listing, ListRow, Mark, Picture, Words, heading
 from poplite.viz.names import note_of, noted
 from poplite.viz.painters import PictureData, Table
+from poplite.viz.steps import COST_TITLES, Cost, CostSum
 
 if TYPE_CHECKING:
     from poplite.report import Report
@@ -42,28 +43,18 @@ CHANGED = "its text is not shown: the file has changed since the report was made
 
 
 @frozen
-class LineCost:
+class LineCost(Cost):
     """What a line takes.
 
     Attributes:
         number: its number in the file, from 1.
         names: what was made at it, or which lines it calls, each once.
         calls: whether all of it was made by functions that the line calls.
-        steps: how many steps it has.
-        cycles: total of them.
-        share: of the cycles of all steps.
-        received: total of bytes that tiles receive in them.
-        memory: bytes of what it put into memory, on all tiles.
     """
 
     number: int
     names: tuple[str, ...]
     calls: bool
-    steps: int
-    cycles: int
-    share: float
-    received: int
-    memory: int
 
 
 @frozen
@@ -124,25 +115,21 @@ class LineList(PictureData):
 
     def table(self) -> Table:
         """Return titles and rows of lines as comma-separated values."""
-        titles = ["file", "line", "names", "calls", "steps", "cycles", "share"]
         rows = [
-            (
-                *(name_text(file.name), each.number, names_text(each), int(each.calls), each.steps),
-                *(each.cycles, f"{each.share:.6f}", each.received, each.memory),
-            )
+            (name_text(file.name), each.number, names_text(each), int(each.calls), *each.row())
             for file in self.files
             for each in file.lines
         ]
-        return [*titles, "received_bytes", "bytes"], rows
+        return ["file", "line", "names", "calls", *COST_TITLES], rows
 
 
-class _Sum:
+class _Sum(CostSum):
     """What is made at one line, or by what it calls."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.names: dict[str, None] = {}
         self.calls = True
-        self.steps = self.cycles = self.received = self.memory = 0
 
     def add(self, other: _Sum) -> None:
         """Add what is made at a line with the same place or caller."""
@@ -168,9 +155,8 @@ def line_list(report: Report, *, source: bool = False) -> LineList:
         _add(sums, at, made)
     rows: dict[str, list[LineCost]] = defaultdict(list)
     for (file, number), each in sorted(sums.items()):
-        share = each.cycles / cycles if cycles else 0.0
-        taken = each.steps, each.cycles, share, each.received, each.memory
-        rows[file].append(LineCost(number, tuple(each.names), each.calls, *taken))
+        line = LineCost(*each.taken(cycles), number, tuple(each.names), each.calls)
+        rows[file].append(line)
     known = {file.name: file for file in report.compilation.sources} if source else {}
     files = (
         FileLines(name, tuple(lines), *(_shown(known.get(name), lines) if source else ()))
@@ -184,11 +170,8 @@ def _made(report: Report) -> dict[str, _Sum]:
     """Return what was made at each line of a report, which has its caller with it."""
     made: dict[str, _Sum] = defaultdict(_Sum)
     for step in report.places:
-        own = made[step.at]
-        own.names[step.name] = None
-        own.steps += 1
-        own.cycles += step.cycles
-        own.received += sum(phase.received.total for phase in step.phases)
+        made[step.at].names[step.name] = None
+        made[step.at].add_step(step)
     memory = report.compilation.modelled
     for held in () if memory is None else memory.held:
         made[held.at].names[held.name] = None
@@ -258,10 +241,9 @@ def _rows(file: FileLines) -> Iterator[ListRow]:
                 ("", "", "", "", f"{number}", text.lstrip()), level=_level(text), tone="soft"
             )
             continue
-        taken = f"{line.cycles:,}", share_text(line.share), f"{line.received:,}", f"{line.memory:,}"
         names = names_text(line)
         yield ListRow(
-            (*taken, f"{number}", text.lstrip() or names),
+            (*line.texts(), f"{number}", text.lstrip() or names),
             aside=names if text else "",
             level=_level(text),
             tone="soft" if line.calls else "plain",
@@ -276,7 +258,7 @@ def _level(text: str) -> int:
 def names_text(line: LineCost) -> str:
     """Return the first names of what was made at a line, and how many more there are.
 
-    >>> names_text(LineCost(3, ("a to b", "a", "b", "c"), False, 1, 348, 1.0, 8, 24))
+    >>> names_text(LineCost(1, 348, 1.0, 8, 24, 3, ("a to b", "a", "b", "c"), False))
     'a to b, a, b and 1 more'
     """
     more = len(line.names) - FEW_NAMES

@@ -374,9 +374,10 @@ class LiveSteps(PictureData):
         return composed(self.heading, [*marks, Words(self.total())], legend if legend.roles else ())
 
     def _rows(self) -> Iterator[ListRow]:
+        programs = {row.program for row in self.steps}
         for row in self.steps:
             kinds = ", ".join(f"{kind} {size_text(size)}" for kind, size in row.kinds.items())
-            label = label_of_step(row.program, row.title, self.steps)
+            label = label_of_step(row.program, row.title, programs)
             cells = (
                 f"{row.number:,}" if row.number else "",
                 label,

@@ -9,8 +9,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
 
 from poplite.errors import InvalidOption, InvalidTileMapping, UnknownName, did_you_mean
 from poplite.report.execution import ExecutionStep
@@ -61,21 +61,14 @@ def full_title(step: MemoryStep, steps: Sequence[MemoryStep]) -> str:
     "step 2, Execute 'blur'"
     """
     number = f"step {number_of(step)}, " if step.number else ""
-    return label_of_step(step.program, f"{number}{title_of(step)}", steps)
+    return label_of_step(
+        step.program, f"{number}{title_of(step)}", {each.program for each in steps}
+    )
 
 
-class Placed(Protocol):
-    """A row of a program."""
-
-    @property
-    def program(self) -> str:
-        """The name of its program."""
-
-
-def label_of_step(program: str, name: str, steps: Iterable[Placed]) -> str:
+def label_of_step(program: str, name: str, programs: Collection[str]) -> str:
     """Return what a step is, with its program where the steps are of several."""
-    several = len({each.program for each in steps}) > 1
-    return name_text(f"{program}: {name}" if several else name)
+    return name_text(f"{program}: {name}" if len(programs) > 1 else name)
 
 
 def places_of(steps: Sequence[MemoryStep], choice: str) -> list[int]:

@@ -24,7 +24,6 @@ from html import escape
 from importlib.resources import files
 from itertools import groupby
 
-from poplite.text import amount
 from poplite.viz.colours import DARK, LIGHT, color_of
 from poplite.viz.draw.svg import SvgText
 from poplite.viz.draw.words import KEPT, name_text
@@ -54,12 +53,6 @@ def paint_html(picture: Picture) -> str:
                 parts.append(_painted(mark))
             heading = mark.text if isinstance(mark, Words) and mark.tone == "strong" else ""
     return "".join(parts)
-
-
-def tables_html(picture: Picture) -> str:
-    """Return the listings of a picture that SVG has not."""
-    asides = [mark for mark in picture.marks if isinstance(mark, Listing) and mark.aside]
-    return "".join(_listing(replace(each, most=MOST_ROWS)) for each in asides)
 
 
 def _is_drawn(mark: Mark) -> bool:
@@ -133,7 +126,7 @@ def page(
     subject: str,
     facts: Mapping[str, str],
     picture: SvgText,
-    tables: Sequence[str],
+    tables: Iterable[Listing],
     text: str,
     data: str,
     *,
@@ -141,7 +134,7 @@ def page(
 ) -> str:
     """Return a page as HTML, from a picture, its facts, numbers, text and JSON.
 
-    `tables` are HTML; `command` is the command that writes the page, if one does.
+    `command` is the command that writes the page, if one does.
     """
     by = f'<p class="command"><code>{escaped(name_text(command))}</code></p>\n' if command else ""
     body = "\n".join(
@@ -154,7 +147,7 @@ def page(
             "are below as well.</p></noscript>",
             '<p id="save"></p>',
             facts_table(facts.items()),
-            *tables,
+            *(_listing(replace(each, most=MOST_ROWS)) for each in tables),
             folded("As text", f"<pre>{escaped(text)}</pre>"),
             _data(data),
             f"</main>\n<script>\n{asset('page.js')}</script>",
@@ -219,29 +212,6 @@ def folded(title: str, body: str, *, is_open: bool = False) -> str:
     """
     opened = " open" if is_open else ""
     return f"<details{opened}><summary>{escaped(title)}</summary>{body}</details>"
-
-
-def numbers_table(
-    nouns: str,
-    heading: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    kind: str = "numbers",
-    of: str = "",
-) -> str:
-    """Return a table that folds, and is cut where it is very long; `kind` as for `table`.
-
-    `of` follows the nouns, which are rows.
-
-    >>> numbers_table("tiles", ["tile"], [["0"]])[:50]
-    '<details open><summary>Numbers of 1 tile</summary>'
-    """
-    left = len(rows) - MOST_ROWS
-    note = (
-        f"<p>{left:,} more {nouns}{of} are left out here; the JSON has all.</p>" if left > 0 else ""
-    )
-    title = f"Numbers of {amount(len(rows), nouns.removesuffix('s'), nouns)}{of}"
-    body = table(heading, rows[:MOST_ROWS], kind) + note
-    return folded(title, body, is_open=len(rows) <= OPEN_ROWS)
 
 
 @cache

@@ -26,7 +26,8 @@ from poplite.errors import ArgumentKind, annotated, instance_of
 from poplite.report import Report
 from poplite.viz.draw.svg import SvgText
 from poplite.viz.draw.words import DEFAULT_STYLE, Style
-from poplite.viz.marks import Picture
+from poplite.viz.marks import Listing, Picture
+from poplite.viz.paint_html import page
 from poplite.viz.paint_svg import paint_svg
 from poplite.viz.paint_text import paint_text
 
@@ -42,11 +43,18 @@ class PictureData:
 
     Attributes:
         KIND: the name of the JSON form.
+        PAGE: the title of a page.
     """
 
     __slots__ = ()
 
     KIND: ClassVar[str]
+    PAGE: ClassVar[str]
+
+    @property
+    def subject(self) -> str:
+        """What a page shows."""
+        return self.picture().title
 
     def picture(self) -> Picture:
         """Return the marks of the data."""
@@ -81,9 +89,22 @@ class PictureData:
         """Return the data as a table of Markdown."""
         raise NotImplementedError
 
+    def page_svg(self) -> SvgText:
+        """Return the picture of a page."""
+        return self.svg()
+
+    def facts(self) -> Mapping[str, str]:
+        """Return what a page says below the picture."""
+        raise NotImplementedError
+
+    def tables(self) -> Sequence[Listing]:
+        """Return the listings of a page: those that SVG has not, unless a class says otherwise."""
+        return [each for each in self.picture().marks if isinstance(each, Listing) and each.aside]
+
     def page(self, command: str = "") -> str:
         """Return a page; `command` writes it, where one does."""
-        raise NotImplementedError
+        parts = self.page_svg(), self.tables(), self.text(), self.json()
+        return page(self.PAGE, self.subject, self.facts(), *parts, command=command)
 
 
 def users_function(**kinds: ArgumentKind) -> Callable[[Callable[P, R]], Callable[P, R]]:

@@ -67,7 +67,7 @@ from poplite.viz.marks import (
     composed,
 )
 from poplite.viz.names import chosen_steps, label_of_step, note_of, noted, tile_number
-from poplite.viz.painters import PictureData, Table, as_data
+from poplite.viz.painters import PictureData, Table, as_data, by_field
 
 if TYPE_CHECKING:
     from poplite.report import Report
@@ -88,42 +88,47 @@ LIST_COLUMNS = (
 )
 
 
+NUMBERS = (
+    *("number", "program", "name", "at", "executions", "cycles", "share", "balance"),
+    *("flops", "flops_per_cycle", "exchanged_per_cycle", "code_bytes"),
+)
+"""What JSON and CSV have of a step."""
+
+
 @frozen
 class StepRow:
     """What a step took, over all its executions.
 
     Attributes:
-        number: from 1 over all programs.
-        program: the name of its program.
-        name: its name.
-        at: the user's line; empty where it is not known.
-        executions: how often it ran.
-        cycles: total of them.
+        step: the step.
+        label: its name, with its program where there are several.
         share: of the cycles of all steps.
-        balance: mean of the tiles' busy cycles, divided by the busiest tile's.
         parts: its phases on the slowest tile, in order, with total cycles.
         time: what a tile did on average, in cycles that add up to those of the step.
-        flops: total of floating-point operations; None where some are not known.
-        flops_per_cycle: the same by cycle of the step, on average of all tiles.
-        exchanged_per_cycle: bytes by cycle of exchange on the tile that moves the most; None
-            without exchange.
-        code_bytes: exchange code on the tile with most.
     """
 
-    number: int
-    program: str
-    name: str
-    at: str
-    executions: int
-    cycles: int
+    step: ExecutionStep
+    label: str
     share: float
-    balance: float
     parts: tuple[tuple[Part, int], ...]
     time: Mapping[TimePart, float]
-    flops: int | None
-    flops_per_cycle: float | None
-    exchanged_per_cycle: float | None
-    code_bytes: int
+
+    def numbers(self) -> tuple[object, ...]:
+        """Return what `NUMBERS` names; None where it is not known."""
+        step = self.step
+        return (
+            *(step.number, step.program_name, step.name, step.at, step.executions, step.cycles),
+            *(self.share, step.tile_balance, step.flops, step.flops_per_cycle),
+            *(step.exchanged_per_cycle, step.code_bytes),
+        )
+
+    def tip(self) -> str:
+        """Return all that is known of the step, on one line."""
+        step = self.step
+        parts = ", ".join(f"{PHASES[kind].words} {cycles:,}" for kind, cycles in self.parts)
+        at = f" ({step.at})" if step.at else ""
+        took = f"{amount(step.cycles, 'cycle')}, {amount(step.executions, 'time')}"
+        return f"{step.number} {self.label}{at}: {took}{f'; {parts}' if parts else ''}"
 
 
 @frozen
@@ -150,19 +155,8 @@ class StepList(PictureData):
     def heading(self) -> str:
         """How many steps, and what they take."""
         of = "" if len(self.steps) == self.num_steps else f" of {self.num_steps:,}"
-        cycles = amount(sum(row.cycles for row in self.steps), "cycle")
+        cycles = amount(sum(row.step.cycles for row in self.steps), "cycle")
         return noted(f"steps: {len(self.steps):,}{of}, {cycles}", self.note)
-
-    def label(self, row: StepRow) -> str:
-        """Return the name of a step, with its program where there are several."""
-        return label_of_step(row.program, row.name, self.steps)
-
-    def tip(self, row: StepRow) -> str:
-        """Return all that is known of a step, on one line."""
-        parts = ", ".join(f"{PHASES[kind].words} {cycles:,}" for kind, cycles in row.parts)
-        at = f" ({row.at})" if row.at else ""
-        took = f"{amount(row.cycles, 'cycle')}, {amount(row.executions, 'time')}"
-        return f"{row.number} {self.label(row)}{at}: {took}{f'; {parts}' if parts else ''}"
 
     def picture(self) -> Picture:
         """Return a row for each step, with a bar of what a tile did on average.
@@ -181,16 +175,16 @@ class StepList(PictureData):
         rows = tuple(
             ListRow(
                 (
-                    f"{row.number}",
-                    f"{row.cycles:,}",
+                    f"{row.step.number}",
+                    f"{row.step.cycles:,}",
                     share_text(row.share),
-                    f"{row.executions:,}",
-                    f"{100 * row.balance:.1f}%",
-                    *rates_of(row),
-                    self.label(row),
+                    f"{row.step.executions:,}",
+                    f"{100 * row.step.tile_balance:.1f}%",
+                    *rates_of(row.step),
+                    row.label,
                     tuple((SPENT[part], each) for part, each in row.time.items() if each > 0),
                 ),
-                tip=self.tip(row),
+                tip=row.tip(),
             )
             for row in self.steps
         )
@@ -198,18 +192,18 @@ class StepList(PictureData):
 
     def data(self) -> dict[str, object]:
         """Return all fields, with names for both parts of a phase."""
-        found: dict[str, Any] = as_data(self)
-        for row in found["steps"]:
-            row["parts"] = [{"kind": kind, "cycles": cycles} for kind, cycles in row["parts"]]
-        return found
+        rows = [
+            dict(zip(NUMBERS, row.numbers(), strict=True))
+            | {"time": dict(row.time)}
+            | {"parts": [{"kind": kind, "cycles": cycles} for kind, cycles in row.parts]}
+            for row in self.steps
+        ]
+        found: dict[str, object] = as_data(by_field(self, "steps"))
+        return found | {"steps": rows}
 
     def table(self) -> Table:
         """Return titles and rows of the CSV form; nothing where a number is not known."""
-        names = [
-            *("number", "program", "name", "at", "executions", "cycles", "share", "balance"),
-            *("flops", "flops_per_cycle", "exchanged_per_cycle", "code_bytes"),
-        ]
-        return names, [[getattr(row, name) for name in names] for row in self.steps]
+        return NUMBERS, [row.numbers() for row in self.steps]
 
 
 def limits_words(limits: Sequence[Limit]) -> tuple[Words, ...]:
@@ -236,7 +230,7 @@ def limits_text(limits: Sequence[Limit]) -> tuple[str, str]:
     )
 
 
-def rates_of(step: ExecutionStep | StepRow) -> tuple[str, str, str]:
+def rates_of(step: ExecutionStep) -> tuple[str, str, str]:
     """Return operations and bytes by cycle, and bytes of exchange code, of a step, as text."""
     code = f"{step.code_bytes:,}" if step.code_bytes else ""
     flops, moved = step.flops_per_cycle, step.exchanged_per_cycle
@@ -260,11 +254,11 @@ def _less_of(part: TimePart, row: StepRow) -> float:
 
 
 SORTS: dict[str, Callable[[StepRow], Any]] = {
-    "cycles": lambda row: -row.cycles,
+    "cycles": lambda row: -row.step.cycles,
     "program": lambda row: 0,
-    "balance": lambda row: row.balance,
-    "times": lambda row: -row.executions,
-    "name": lambda row: row.name,
+    "balance": lambda row: row.step.tile_balance,
+    "times": lambda row: -row.step.executions,
+    "name": lambda row: row.step.name,
     **{part: partial(_less_of, part) for part in TIME_PARTS},
 }
 """How steps are sorted: by name of the order; equal ones stay in the order of the program."""
@@ -282,14 +276,14 @@ def step_list(
     >>> graph = pl.Graph(pl.Target(tiles=4))
     >>> a, b = (graph.add_variable(pl.INT, (3,), name, mapping=0) for name in "ab")
     >>> report = pl.Engine(graph, pl.Copy(a, b)).report()
-    >>> [(row.number, row.name, row.share) for row in step_list(report).steps]
+    >>> [(row.step.number, row.label, row.share) for row in step_list(report).steps]
     [(1, 'a to b', 1.0)]
     """
     steps = report.places
     whole = sum(each.cycles for each in steps)
     shown = steps if step is None else chosen_steps(steps, step)
-    rows = [_row(each, whole) for each in shown if match.lower() in each.name.lower()]
-    if match and shown and not rows:
+    found = [each for each in shown if match.lower() in each.name.lower()]
+    if match and shown and not found:
         known = list(dict.fromkeys(each.name for each in shown))
         raise UnknownName(
             f"no step has {match!r} in its name{did_you_mean(match, known)}",
@@ -299,27 +293,19 @@ def step_list(
             ),
             fix=f"--match {known[0]!r}, or leave it out",
         )
+    programs = {each.program_name for each in found}
+    rows = [
+        StepRow(
+            each,
+            label_of_step(each.program_name, each.name, programs),
+            each.cycles / whole if whole else 0.0,
+            tuple(_parts(each)),
+            each.time_parts(),
+        )
+        for each in found
+    ]
     ordered, limits = tuple(sorted(rows, key=SORTS[sort])), limits_of(report.compilation.target)
     return StepList(note_of(report), ordered, whole, len(steps), limits)
-
-
-def _row(step: ExecutionStep, whole: int) -> StepRow:
-    return StepRow(
-        number=step.number,
-        program=step.program_name,
-        name=step.name,
-        at=step.at,
-        executions=step.executions,
-        cycles=step.cycles,
-        share=step.cycles / whole if whole else 0.0,
-        balance=step.tile_balance,
-        parts=tuple(_parts(step)),
-        time=step.time_parts(),
-        flops=step.flops,
-        flops_per_cycle=step.flops_per_cycle,
-        exchanged_per_cycle=step.exchanged_per_cycle,
-        code_bytes=step.code_bytes,
-    )
 
 
 def _parts(step: ExecutionStep) -> Iterator[tuple[Part, int]]:
@@ -496,9 +482,7 @@ class Timeline(PictureData):
             states=self.cells,
             roles=(*PHASES.values(), WAITING_ROLE),
             length=self.cycles,
-            stretches=tuple(
-                (row.number, steps.label(row), begin, steps.tip(row)) for row, begin in begun
-            ),
+            stretches=tuple((row.step.number, row.label, begin, row.tip()) for row, begin in begun),
             borders=self.borders,
         )
         legend = Legend((*self.present(), WAITING_ROLE))
@@ -560,7 +544,7 @@ def timeline_of(
     (['copy'], [6, 6, 6])
     """
     steps = step_list(report, step=step, match=match, sort="program")
-    shown = {(row.program, row.number, row.name) for row in steps.steps}
+    shown = {(row.step.program_name, row.step.number, row.step.name) for row in steps.steps}
     begin = 0
     begins: list[int] = []
     stretches: list[Stretch] = []
@@ -613,27 +597,66 @@ SCOPE_COLUMNS = (
 
 
 @frozen
-class ScopeCost:
-    """What a scope takes, with all that is inside.
+class Cost:
+    """What a scope of names, or a line of a file, takes.
 
     Attributes:
-        name: without the scopes that it is in; several parts where nothing else is between them.
-        path: its name with all scopes.
         steps: how many steps it has.
         cycles: total of them.
         share: of the cycles of all steps.
         received: total of bytes that tiles receive in them.
-        memory: bytes of the variables and constants in it, on all tiles.
-        inside: scopes and steps in it.
+        memory: bytes of what it put into memory, on all tiles.
     """
 
-    name: str
-    path: str
     steps: int
     cycles: int
     share: float
     received: int
     memory: int
+
+    def texts(self) -> tuple[str, str, str, str]:
+        """Return cycles, their share, and bytes, as a listing has them."""
+        share = share_text(self.share)
+        return f"{self.cycles:,}", share, f"{self.received:,}", f"{self.memory:,}"
+
+    def row(self) -> tuple[object, ...]:
+        """Return what `COST_TITLES` names, as CSV has them."""
+        return self.steps, self.cycles, f"{self.share:.6f}", self.received, self.memory
+
+
+COST_TITLES = ("steps", "cycles", "share", "received_bytes", "bytes")
+
+
+class CostSum:
+    """A cost that is being summed up."""
+
+    def __init__(self) -> None:
+        self.steps = self.cycles = self.received = self.memory = 0
+
+    def add_step(self, step: ExecutionStep) -> None:
+        """Add what a step takes."""
+        self.steps += 1
+        self.cycles += step.cycles
+        self.received += sum(phase.received.total for phase in step.phases)
+
+    def taken(self, whole: int) -> tuple[int, int, float, int, int]:
+        """Return the fields of a `Cost`, of a whole of so many cycles."""
+        share = self.cycles / whole if whole else 0.0
+        return self.steps, self.cycles, share, self.received, self.memory
+
+
+@frozen
+class ScopeCost(Cost):
+    """What a scope takes, with all that is inside.
+
+    Attributes:
+        name: without the scopes that it is in; several parts where nothing else is between them.
+        path: its name with all scopes.
+        inside: scopes and steps in it.
+    """
+
+    name: str
+    path: str
     inside: tuple[ScopeCost, ...]
 
     def num_inside(self) -> int:
@@ -675,7 +698,7 @@ class ScopeTree(PictureData):
     def picture(self) -> Picture:
         """Return a row for each scope that is listed, with a bar for its share of all cycles.
 
-        >>> nothing = ScopeCost("", "", 0, 0, 0.0, 0, 0, ())
+        >>> nothing = ScopeCost(0, 0, 0.0, 0, 0, "", "", ())
         >>> ScopeTree("", nothing, 2).picture().title
         'operations: 0 steps, 0 cycles'
         """
@@ -689,13 +712,7 @@ class ScopeTree(PictureData):
         )
 
     def _row(self, level: int, scope: ScopeCost) -> ListRow:
-        numbers = (
-            f"{scope.steps:,}",
-            f"{scope.cycles:,}",
-            share_text(scope.share),
-            f"{scope.received:,}",
-            f"{scope.memory:,}",
-        )
+        numbers = (f"{scope.steps:,}", *scope.texts())
         bar = ((LEVELS[min(level, 2)], scope.cycles),)
         more = scope.num_inside() if level + 1 == self.depth else 0
         said = ", ".join(
@@ -714,14 +731,8 @@ class ScopeTree(PictureData):
 
     def table(self) -> Table:
         """Return a line for each scope that is listed."""
-        titles = ["level", "scope", "steps", "cycles", "share", "received_bytes", "bytes"]
-        return titles, [
-            (
-                *(level, name_text(each.path), each.steps, each.cycles),
-                *(f"{each.share:.6f}", each.received, each.memory),
-            )
-            for level, each in self.rows()
-        ]
+        rows = [(level, name_text(each.path), *each.row()) for level, each in self.rows()]
+        return ["level", "scope", *COST_TITLES], rows
 
 
 SCOPE_SORTS: dict[str, Callable[[ScopeCost], Any]] = {
@@ -734,11 +745,11 @@ SCOPE_SORTS: dict[str, Callable[[ScopeCost], Any]] = {
 """How scopes are sorted within theirs; equal ones stay in the order of the program."""
 
 
-class _Node:
+class _Node(CostSum):
     """A scope that is being summed up."""
 
     def __init__(self) -> None:
-        self.steps = self.cycles = self.received = self.memory = 0
+        super().__init__()
         self.inside: dict[str, _Node] = {}
 
     def at(self, parts: list[str]) -> list[_Node]:
@@ -763,11 +774,8 @@ def scope_tree(report: Report, *, depth: int = 2, sort: str = "cycles") -> Scope
     whole = _Node()
     steps_of = Counter(step.operation for step in report.places)
     for step in report.places:
-        received = sum(phase.received.total for phase in step.phases)
         for node in whole.at(_path(step, is_alone=steps_of[step.operation] == 1)):
-            node.steps += 1
-            node.cycles += step.cycles
-            node.received += received
+            node.add_step(step)
     memory = report.compilation.modelled
     results = {each.name for each in report.compilation.operations if each.result_bytes}
     for held in () if memory is None else memory.held:
@@ -813,13 +821,4 @@ def _scope(
         name, node = f"{name}/{inner}", only
     path = f"{before}/{name}" if before else name
     inside = (_scope(each, path, node.inside[each], cycles, sort) for each in node.inside)
-    return ScopeCost(
-        name,
-        path,
-        node.steps,
-        node.cycles,
-        node.cycles / cycles if cycles else 0.0,
-        node.received,
-        node.memory,
-        tuple(sorted(inside, key=sort)),
-    )
+    return ScopeCost(*node.taken(cycles), name, path, tuple(sorted(inside, key=sort)))

@@ -30,9 +30,18 @@ from poplite.report.memory import Memory
 from poplite.text import amount
 from poplite.viz.draw.svg import SvgText
 from poplite.viz.draw.words import Style, name_text, size_text
-from poplite.viz.marks import Histogram, Picture, Shades, ShadeScale, TileCells, composed
+from poplite.viz.marks import (
+    Histogram,
+    ListColumn,
+    Listing,
+    ListRow,
+    Picture,
+    Shades,
+    ShadeScale,
+    TileCells,
+    composed,
+)
 from poplite.viz.names import chosen_steps, modelled_memory, note_of, noted, of_replicas
-from poplite.viz.paint_html import numbers_table, page
 from poplite.viz.painters import PictureData, as_data, by_field, users_function
 
 if TYPE_CHECKING:
@@ -62,6 +71,7 @@ class TileMap(PictureData):
         base: the quantity at which colours begin.
         first: number of the first tile.
         quantity: the quantity of a report; empty for others.
+        measure: what a page calls the quantity.
     """
 
     heading: str
@@ -75,8 +85,10 @@ class TileMap(PictureData):
     base: int = 0
     first: int = 0
     quantity: str = ""
+    measure: str = ""
 
     KIND: ClassVar = "tile map"
+    PAGE: ClassVar = "Tile map"
 
     def shown(
         self,
@@ -138,27 +150,27 @@ class TileMap(PictureData):
             "over": np.flatnonzero(self.over).tolist(),
         }
 
-    def page(self, command: str = "") -> str:
-        """Return the map as HTML with a table of all tiles."""
-        counted = WORDS[self.quantity]  # type: ignore[index]
+    def tables(self) -> list[Listing]:
+        """Return a row for each tile."""
         rows = [
-            [f"{self.first + number:,}", text + " !" * bool(over)]
+            (f"{self.first + number:,}", text + " !" * bool(over))
             for number, (text, over) in enumerate(zip(self.tips, self.over.tolist(), strict=True))
         ]
-        table = numbers_table("tiles", ["tile", counted], rows)
-        return self.page_with([table], self.heading, counted, self.json(), command)
+        return [_numbers("tile", ["tile", self.measure], rows)]
 
-    def page_with(
-        self, tables: Sequence[str], subject: str, counted: str, data: str, command: str
-    ) -> str:
-        """Return the map as HTML with tables."""
+    def facts(self) -> dict[str, str]:
+        """Return what is measured, and all that there is to say of it."""
         said = [note for note in self.notes if not note.startswith("!")]
         warned = [note.removeprefix("! ") for note in self.notes if note.startswith("!")]
-        facts = {"counted": counted, "in all": "; ".join(said)}
+        facts = {"counted": self.measure, "in all": "; ".join(said)}
         facts |= {"memory of a tile": self.limit, "warning": "; ".join(warned)}
-        facts = {name: text for name, text in facts.items() if text}
-        picture, text = self.svg(), self.text()
-        return page("Tile map", subject, facts, picture, tables, text, data, command=command)
+        return {name: text for name, text in facts.items() if text}
+
+
+def _numbers(noun: str, titles: Sequence[str], rows: Sequence[tuple[str, ...]]) -> Listing:
+    """Return the numbers of tiles as a table of a page."""
+    aside = f"Numbers of {amount(len(rows), noun)}"
+    return Listing(tuple(map(ListColumn, titles)), tuple(map(ListRow, rows)), aside=aside)
 
 
 def _shown_tiles(tiles: range | None, count: int) -> range:
@@ -257,7 +269,9 @@ def quantity_map(
     unit = partial(amount, noun=noun, plural=plural) if noun else size_text
     heading = f"{WORDS[by]} per tile{'' if step is None else f' in step {step}'}"
     tips = [unit(each) for each in value.tolist()]
-    made = TileMap(heading, [], value, over, tips, unit, limit, target.ipus, quantity=by)
+    made = TileMap(
+        heading, [], value, over, tips, unit, limit, target.ipus, quantity=by, measure=WORDS[by]
+    )
     return made.shown(scale, tiles, note=note)
 
 
@@ -342,6 +356,7 @@ class TileLoad(PictureData):
     tiles: range | None = None
 
     KIND: ClassVar = "tiles"
+    PAGE: ClassVar = "Tile map"
 
     @property
     def drawn(self) -> TileMap:
@@ -370,6 +385,7 @@ class TileLoad(PictureData):
             size_text,
             size_text(self.limit_bytes),
             self.ipus,
+            measure=self.title,
         ).shown(
             self.scale,
             self.tiles,
@@ -385,8 +401,17 @@ class TileLoad(PictureData):
         found: dict[str, object] = as_data(by_field(self, "scale", "tiles"))
         return found
 
-    def page(self, command: str = "") -> str:
-        """Return the map as HTML with a table of the tiles that hold anything."""
+    @property
+    def subject(self) -> str:
+        """What was counted."""
+        return self.title
+
+    def facts(self) -> dict[str, str]:
+        """Return all that there is to say of it."""
+        return self.drawn.facts()
+
+    def tables(self) -> list[Listing]:
+        """Return a row for each tile that holds anything."""
         drawn, columns = self.drawn, {"elements": self.elements}
         columns |= {"bytes of variables": self.size_bytes}
         columns |= {} if self.needed_bytes is None else {"bytes in all": self.needed_bytes}
@@ -394,10 +419,9 @@ class TileLoad(PictureData):
         for tile in (drawn.first + np.flatnonzero(drawn.value)).tolist():
             numbers = [int(column[tile]) for column in columns.values()]
             share = f"{numbers[-1] / self.limit_bytes:.1%}{' !' * (numbers[-1] > self.limit_bytes)}"
-            rows.append([f"{each:,}" for each in (tile, *numbers)] + [share])
-        table = numbers_table("used tiles", ["tile", *columns, "of its memory"], rows)
-        tables = [table] if rows else []
-        return drawn.page_with(tables, self.title, self.title, self.json(), command)
+            rows.append((*(f"{each:,}" for each in (tile, *numbers)), share))
+        titles = ["tile", *columns, "of its memory"]
+        return [_numbers("used tile", titles, rows)] if rows else []
 
     def summary(self) -> str:
         """Return how much lies where, on one line."""

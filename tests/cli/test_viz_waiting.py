@@ -174,7 +174,7 @@ def test_steps_are_sorted_by_every_part_of_time(
     rows, _ = capsys.readouterr().out.split("\nop/cycle: ")  # the limits of the machine follow
     lines = rows.splitlines()
     numbers = [int(line.split()[0]) for line in lines if line.strip()[:1].isdigit()]
-    listed = [row.number for row in step_list(report, sort=sort).steps]
+    listed = [row.step.number for row in step_list(report, sort=sort).steps]
     assert [number for number in numbers if number in listed] == listed
 
 

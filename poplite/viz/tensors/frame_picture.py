@@ -26,17 +26,17 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.frozen import frozen
-from poplite.graph.tile_mapping import NO_TILE, ranges
+from poplite.graph.tile_mapping import NO_TILE
 from poplite.report.per_tile import LazySequence
 from poplite.text import amount
-from poplite.viz.draw.svg import Canvas, number, text_width
+from poplite.viz.draw.svg import Canvas, SvgText, number, text_width
 from poplite.viz.draw.words import Style, cut, name_text, wrapped
 from poplite.viz.marks import ListColumn, Listing, ListRow, Mark, Picture, Sketch, heading
-from poplite.viz.paint_html import asset, page, tables_html
+from poplite.viz.paint_html import asset
 from poplite.viz.paint_svg import paint_svg
 from poplite.viz.painters import PictureData
 from poplite.viz.tensors.flat_page import LARGEST, Plot, Rectangles, colors_of, fold, rectangles
-from poplite.viz.tensors.frames import Frame, RegionFrames, Strip
+from poplite.viz.tensors.frames import Frame, RegionFrames, Strip, placement
 
 WIDTH = 760
 LARGEST_CELL = 28
@@ -77,7 +77,8 @@ def captions(shown: RegionFrames, number: int, *, times: str = "\u00d7") -> list
     lines = [f"{frame.operation}: {frame.type_and_shape}, {counted}"]
     if shown.field is not None:
         return [*lines, *shown.field.lines()]
-    return [*lines, f"{tiles_text(frame)}; {contiguity_text(frame)}"]
+    where, unmapped = placement(frame.pieces.tile, frame.pieces.length)
+    return [*lines, f"{where}{unmapped}; {contiguity_text(frame)}"]
 
 
 def intervals_text(frame: Frame, times: str) -> str:
@@ -112,16 +113,6 @@ def _of_each(frame: Frame) -> str:
     return f" of {int(lengths[0]):,}" if len(lengths) == 1 else ""
 
 
-def tiles_text(frame: Frame) -> str:
-    """Return the tiles of a frame."""
-    tiles = frame.pieces.tiles()
-    if not len(tiles):
-        return "on no tile"
-    missing = int(frame.pieces.length[frame.pieces.tile == NO_TILE].sum())
-    unmapped = f", {amount(missing, 'element')} unmapped" if missing else ""
-    return f"on {amount(len(tiles), 'tile')} ({ranges(tiles)}){unmapped}"
-
-
 def contiguity_text(frame: Frame) -> str:
     """Return whether a field that is connected to a frame is consecutive."""
     if frame.num_intervals < 2:
@@ -144,6 +135,7 @@ class RegionsPicture(PictureData):
     shown: RegionFrames
 
     KIND: ClassVar = "regions"
+    PAGE: ClassVar = "Regions of a tensor"
 
     def picture(self, *, moves: bool = False) -> Picture:
         """Return frames; `moves` draws them so that a page can move elements from one to the next.
@@ -171,6 +163,15 @@ class RegionsPicture(PictureData):
         """Return the variables, and the intervals of each frame."""
         return self.shown.data()
 
+    def page_svg(self) -> SvgText:
+        """Return frames whose elements a script can move."""
+        return paint_svg(self.picture(moves=True))
+
+    def facts(self) -> dict[str, str]:
+        """Return the lines of each frame."""
+        frames = range(len(self.shown.frames))
+        return {f"{k + 1}": "; ".join(captions(self.shown, k)) for k in frames}
+
     def page(self, command: str = "") -> str:
         """Return a page that shows a frame at a time.
 
@@ -181,10 +182,7 @@ class RegionsPicture(PictureData):
         >>> "<td>x[3, 4)</td>" in page
         True
         """
-        shown, picture = self.shown, paint_svg(self.picture(moves=True))
-        facts = {f"{k + 1}": "; ".join(captions(shown, k)) for k in range(len(shown.frames))}
-        parts = picture, [tables_html(self.picture())], self.text(), self.json()
-        html = page("Regions of a tensor", shown.title, facts, *parts, command=command)
+        html = PictureData.page(self, command)
         style, script = asset("regions.css"), asset("regions.js")
         more = f"<style>\n{style}</style>\n<script>\n{script}</script>"
         return html.replace("</body>", f"{more}\n</body>")

@@ -39,6 +39,7 @@ from poplite.text import amount
 from poplite.types import type_text
 from poplite.view import num_runs, runs, storages
 from poplite.viz.draw.words import name_text, shape_text, size_text
+from poplite.viz.painters import as_data, by_field
 from poplite.viz.tensors.views import TensorOperation, applied, read_operation
 
 if TYPE_CHECKING:
@@ -70,6 +71,24 @@ class TileRuns:
     def tiles(self) -> Int64:
         """Return the tiles that have elements, rising."""
         return np.unique(self.tile[self.tile != NO_TILE])
+
+
+def tiles_or_none(tile: Int64) -> list[int | None]:
+    """Return tiles as JSON has them: null for none."""
+    return [None if each == NO_TILE else each for each in tile.tolist()]
+
+
+def placement(tile: Int64, length: Int64) -> tuple[str, str]:
+    """Return on which tiles runs of elements are, and how many are on none, after a comma.
+
+    >>> placement(np.array([5, -1]), np.array([3, 1]))
+    ('on 1 tile (5)', ', 1 element unmapped')
+    """
+    tiles, missing = np.unique(tile[tile != NO_TILE]), int(length[tile == NO_TILE].sum())
+    if not len(tiles):
+        return "on no tile", ""
+    unmapped = f", {amount(missing, 'element')} unmapped" if missing else ""
+    return f"on {amount(len(tiles), 'tile')} ({ranges(tiles)})", unmapped
 
 
 @frozen(eq=False)
@@ -196,7 +215,7 @@ class RegionFrames:
             "title": self.title,
             "variables": variables,
             "frames": [_frame_data(frame, self.strip) for frame in self.frames],
-            "field": self.field and self.field.data(),
+            "field": self.field and by_field(self.field, "edges", "away_tiles"),
         }
 
 
@@ -275,16 +294,18 @@ def frame_of(name: str, tensor: Tensor, strip: Strip, base: Int64) -> Frame:
             fix="take a part of it first, for instance --op '0:4'",
         )
     address, length = runs(tensor.view)
-    owners = [(v.storage.base, v.mapping) for v in variables_of([tensor])]
-    tile, _, own = split(owners, address, length)
-    begin = np.cumsum(own) - own
-    pieces = joined(TileRuns(begin, own, tile))
     order = np.argsort(base)
     owner = order[np.searchsorted(base[order], address, side="right") - 1]
     position = address - base[owner] + strip.first[owner]
-    return Frame(
-        name, type_text(tensor.element_type), tensor.shape, position, length.copy(), pieces
-    )
+    about = name, type_text(tensor.element_type), tensor.shape
+    return Frame(*about, position, length.copy(), pieces_of(tensor))
+
+
+def pieces_of(tensor: Tensor) -> TileRuns:
+    """Return the tiles of the elements of a tensor, in row-major order."""
+    owners = [(v.storage.base, v.mapping) for v in variables_of([tensor])]
+    tile, _, length = split(owners, *runs(tensor.view))
+    return joined(TileRuns(np.cumsum(length) - length, length, tile))
 
 
 def joined(pieces: TileRuns) -> TileRuns:
@@ -308,11 +329,7 @@ def _frame_data(frame: Frame, strip: Strip) -> dict[str, object]:
             "begin": begin.tolist(),
             "length": frame.length.tolist(),
         },
-        "tiles": {
-            "begin": frame.pieces.begin.tolist(),
-            "length": frame.pieces.length.tolist(),
-            "tile": [None if tile == NO_TILE else tile for tile in frame.pieces.tile.tolist()],
-        },
+        "tiles": as_data(by_field(frame.pieces) | {"tile": tiles_or_none(frame.pieces.tile)}),
     }
 
 
@@ -327,10 +344,11 @@ class FieldCopies:
         reads: whether the vertex reads the field; it writes it otherwise, or as well.
         edges: vectors that the field is; 1 unless it is a list.
         places: of each edge, how many places it is gathered from.
-        field_bytes: bytes of all edges.
-        away_bytes: of these, on other tiles.
+        bytes: bytes of all edges.
+        bytes_on_other_tiles: of these, on other tiles.
         away_tiles: those tiles, as ranges.
-        copied_bytes: of these, copied on the vertex's tile so that each edge is consecutive.
+        bytes_copied_on_tile: of these, copied on the vertex's tile, for each edge to be
+            consecutive.
     """
 
     name: str
@@ -340,10 +358,10 @@ class FieldCopies:
     writes: bool
     edges: int
     places: tuple[int, ...]
-    field_bytes: int
-    away_bytes: int
+    bytes: int
+    bytes_on_other_tiles: int
     away_tiles: str
-    copied_bytes: int
+    bytes_copied_on_tile: int
 
     def lines(self) -> list[str]:
         """Return what is copied and why, as sentences."""
@@ -351,7 +369,7 @@ class FieldCopies:
             (self.reads, self.writes), "updates"
         )
         on = "no tile yet" if self.tile is None else f"tile {self.tile:,}"
-        head = f"{name_text(self.vertex_class)} on {on} {verb} {size_text(self.field_bytes)}"
+        head = f"{name_text(self.vertex_class)} on {on} {verb} {size_text(self.bytes)}"
         lines = [f"{head} as {amount(self.edges, 'edge')}"]
         apart = [count for count in self.places if count > 1]
         if apart:
@@ -362,28 +380,18 @@ class FieldCopies:
             lines.append(f"{which} gathered from {most}")
         if self.tile is None:
             return lines
-        if self.away_bytes:
+        if self.bytes_on_other_tiles:
             way = "come from" if self.reads else "go to"
-            lines.append(f"{size_text(self.away_bytes)} {way} other tiles ({self.away_tiles})")
-        if self.copied_bytes:
-            lines.append(f"{size_text(self.copied_bytes)} are copied on {on}, as they lie apart")
-        if not (self.away_bytes or self.copied_bytes):
+            lines.append(
+                f"{size_text(self.bytes_on_other_tiles)} {way} other tiles ({self.away_tiles})"
+            )
+        if self.bytes_copied_on_tile:
+            lines.append(
+                f"{size_text(self.bytes_copied_on_tile)} are copied on {on}, as they lie apart"
+            )
+        if not (self.bytes_on_other_tiles or self.bytes_copied_on_tile):
             lines.append("nothing is copied: it is used where it lies")
         return lines
-
-    def data(self) -> dict[str, object]:
-        """Return the same as data."""
-        return {
-            "name": self.name,
-            "vertex_class": self.vertex_class,
-            "tile": self.tile,
-            "reads": self.reads,
-            "writes": self.writes,
-            "places": self.places,
-            "bytes": self.field_bytes,
-            "bytes_on_other_tiles": self.away_bytes,
-            "bytes_copied_on_tile": self.copied_bytes,
-        }
 
 
 def frames_of_field(graph: Graph, words: str) -> RegionFrames:

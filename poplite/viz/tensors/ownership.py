@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -27,16 +27,16 @@ from poplite.executable.layout import MOST_PIECES
 from poplite.frozen import frozen
 from poplite.graph.graph import Graph
 from poplite.graph.space import variable_named
-from poplite.graph.tile_mapping import NO_TILE, ranges
+from poplite.graph.tile_mapping import NO_TILE
 from poplite.report.compilation import Variable as SavedVariable
 from poplite.report.report import Report
 from poplite.text import amount
 from poplite.viz.draw.words import KEPT, name_text, shape_text, size_text
 from poplite.viz.marks import Gap, ListColumn, Listing, ListRow, Mark, Picture, Words, heading
 from poplite.viz.names import SAVE_AGAIN, TYPES, check_known
-from poplite.viz.paint_html import page, tables_html
 from poplite.viz.painters import PictureData, as_data, by_field
 from poplite.viz.tensors.flat_page import Plot, fold, page_sketch, rectangles
+from poplite.viz.tensors.frames import pieces_of, placement, tiles_or_none
 from poplite.viz.tensors.views import Index, Selection, select
 
 if TYPE_CHECKING:
@@ -59,7 +59,8 @@ class Ownership(PictureData):
         view: what is pointed out, or None.
     """
 
-    KIND = "tensor"
+    KIND: ClassVar = "tensor"
+    PAGE: ClassVar = "Tiles of a tensor"
 
     name: str
     type_name: str
@@ -82,10 +83,7 @@ class Ownership(PictureData):
 
     def placement(self) -> str:
         """Return the tiles and the size, on one line."""
-        tiles = np.unique(self.tile[self.tile >= 0])
-        where = f"on {amount(len(tiles), 'tile')} ({ranges(tiles)})" if len(tiles) else "on no tile"
-        missing = int(self.length[self.tile < 0].sum())
-        unmapped = f", {amount(missing, 'element')} unmapped" if missing and len(tiles) else ""
+        where, unmapped = placement(self.tile, self.length)
         return f"{where}, {size_text(self.num_elements * self.element_bytes)}{unmapped}"
 
     def view_summary(self) -> str:
@@ -93,8 +91,7 @@ class Ownership(PictureData):
         if self.view is None:
             return ""
         tile, length = self.pieces_in_view()
-        tiles = np.unique(tile[tile >= 0])
-        on = f"on {amount(len(tiles), 'tile')} ({ranges(tiles)})" if len(tiles) else ""
+        on = placement(tile, length)[0].removeprefix("on no tile")
         head = f"view [{self.view.text}]: shape {shape_text(self.view.shape)}"
         return f"{head}, {amount(int(length.sum()), 'element')} {on}".rstrip()
 
@@ -143,13 +140,13 @@ class Ownership(PictureData):
     def data(self) -> dict[str, object]:
         """Return an entry of `begin`, `length` and `tile` for each run; null is no tile."""
         found = by_field(self, "type_name", "view") | {"element_type": self.type_name}
-        found["tile"] = [None if tile == NO_TILE else tile for tile in self.tile.tolist()]
+        found["tile"] = tiles_or_none(self.tile)
         view = self.view and by_field(self.view, "text") | {"index": self.view.text}
         data: dict[str, object] = as_data(found | {"view": view})
         return data
 
-    def page(self, command: str = "") -> str:
-        """Return a page with the intervals of each tile.
+    def facts(self) -> dict[str, str]:
+        """Return where the elements are.
 
         >>> x = Graph().add_variable("float32", (4,), "x", mapping=5)
         >>> "<td>[0, 4)</td>" in ownership_of(x).page()
@@ -158,9 +155,7 @@ class Ownership(PictureData):
         size = size_text(self.element_bytes)
         facts = {"elements": f"{self.num_elements:,} of {size} each"}
         facts["placement"] = self.placement()
-        facts |= {"view": self.view_summary().removeprefix("view ")} if self.view else {}
-        parts = self.svg(), [tables_html(self.picture())], self.text(), self.json()
-        return page("Tiles of a tensor", self.title, facts, *parts, command=command)
+        return facts | ({"view": self.view_summary().removeprefix("view ")} if self.view else {})
 
 
 def ownership_of(tensor: Tensor, view: str | Index | tuple[Index, ...] | None = None) -> Ownership:
@@ -173,23 +168,10 @@ def ownership_of(tensor: Tensor, view: str | Index | tuple[Index, ...] | None = 
     >>> ownership_of(x[2:], "1:3").view_summary()
     'view [1:3]: shape [2], 2 elements on 2 tiles (0-1)'
     """
-    mapping = tensor.graph.tile_mapping(tensor, require_complete=False)
-    tile = np.repeat(np.arange(len(mapping)), np.diff(mapping.ptr))
-    holes = np.array(mapping.unmapped, np.int64).reshape(-1, 2)
-    begin = np.concatenate([mapping.begin, holes[:, 0]])
-    end = np.concatenate([mapping.end, holes[:, 1]])
-    tile = np.concatenate([tile, np.full(len(holes), NO_TILE)])
-    order = np.argsort(begin)
-    return Ownership(
-        tensor.name,
-        str(tensor.element_type.dtype),
-        tensor.element_type.size_bytes,
-        tensor.shape,
-        begin[order],
-        (end - begin)[order],
-        tile[order],
-        None if view is None else select(tensor.shape, view),
-    )
+    kind, pieces = tensor.element_type, pieces_of(tensor)
+    about = tensor.name, str(kind.dtype), kind.size_bytes, tensor.shape
+    chosen = None if view is None else select(tensor.shape, view)
+    return Ownership(*about, pieces.begin, pieces.length, pieces.tile, chosen)
 
 
 def graph_of_variables(report: Report, names: Iterable[str] = ()) -> Graph:

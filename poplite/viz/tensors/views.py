@@ -19,6 +19,7 @@ slice of complete rows is one run whatever its size.
 from __future__ import annotations
 
 import re
+from functools import partial
 from types import EllipsisType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -110,20 +111,16 @@ def select(shape: tuple[int, ...], view: str | Index | tuple[Index, ...]) -> Sel
     entries = entries if isinstance(entries, tuple) else (entries,)
     text = name_text(" ".join(view.split())) if isinstance(view, str) else _spelled(entries)
     whole = Graph().add_variable("bool", shape)  # the addresses of which are from 0 on
-    of_shape = f"the tensor's shape is {shape_text(shape)}"
+    refused = partial(TensorIndexError, at=None, found=f"the tensor's shape is {shape_text(shape)}")
     try:
         chosen = whole[entries]
     except TensorIndexError as error:
-        message = f"view [{text}]: {error.what}"
-        raise TensorIndexError(message, at=None, found=of_shape, fix=error.fix) from None
+        raise refused(f"view [{text}]: {error.what}", fix=error.fix) from None
     if not chosen.num_elements:
-        message = f"view [{text}] selects no element"
-        raise TensorIndexError(message, at=None, found=of_shape, fix="widen the empty slice")
+        raise refused(f"view [{text}] selects no element", fix="widen the empty slice")
     if (pieces := num_runs(chosen.view)) > MOST_PIECES:
-        raise TensorIndexError(
+        raise refused(
             f"view [{text}] is {pieces:,} pieces, but at most {MOST_PIECES:,} can be drawn",
-            at=None,
-            found=of_shape,
             fix="fewer indices, or a step of 1 along the last axis",
         )
     begin, length = runs(chosen.view)

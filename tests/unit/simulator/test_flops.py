@@ -319,7 +319,7 @@ def test_the_list_of_steps_has_them_in_all_forms() -> None:
     report = both()
     known, unknown, copy = report.places
     steps = step_list(report, sort="program")
-    rates = [rates_of(row) for row in steps.steps]
+    rates = [rates_of(row.step) for row in steps.steps]
     assert rates[0] == (f"{100 / known.cycles / 4:.2f}", "", "")
     assert rates[1] == ("?", "", "")
     assert copy.exchanged_per_cycle is not None

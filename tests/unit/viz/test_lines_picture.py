@@ -102,11 +102,11 @@ def test_lines_have_what_is_made_at_them_and_by_what_they_call() -> None:
     assert file == FileLines(
         "shifts.py",
         (
-            LineCost(6, ("a to b", "b to a"), False, 2, 4 * one, 0.8, (3 + 1) * 4 * 4, 0),
-            LineCost(12, ("a", "b"), False, 0, 0, 0.0, 0, 2 * 4 * 4),
-            LineCost(15, called, True, 1, 3 * one, 0.6, 3 * 4 * 4, 0),
-            LineCost(16, called, True, 1, one, 0.2, 4 * 4, 0),
-            LineCost(17, ("a to b",), False, 1, one, 0.2, 4 * 4, 0),
+            LineCost(2, 4 * one, 0.8, (3 + 1) * 4 * 4, 0, 6, ("a to b", "b to a"), False),
+            LineCost(0, 0, 0.0, 0, 2 * 4 * 4, 12, ("a", "b"), False),
+            LineCost(1, 3 * one, 0.6, 3 * 4 * 4, 0, 15, called, True),
+            LineCost(1, one, 0.2, 4 * 4, 0, 16, called, True),
+            LineCost(1, one, 0.2, 4 * 4, 0, 17, ("a to b",), False),
         ),
     )
     assert line_list(report).cycles == 5 * one
@@ -132,7 +132,7 @@ def test_a_line_that_calls_itself_counts_a_step_once() -> None:
     (step,) = report.execution.steps
     assert step.at == "shifts.py:5 in nested, called at shifts.py:5 in nested"
     line = line_list(report).files[0].lines[0]
-    assert line == LineCost(5, ("a to b",), False, 1, step.cycles, 1.0, 0, 0)
+    assert line == LineCost(1, step.cycles, 1.0, 0, 0, 5, ("a to b",), False)
 
 
 def test_lines_of_several_files_and_without_any() -> None:

@@ -65,16 +65,16 @@ def made(report: pl.Report, *phases: Phase, executions: int = 1, cycles: int = 0
 
 def test_phases_are_those_of_the_slowest_tile_and_add_up(report: pl.Report) -> None:
     steps = step_list(report)
-    assert [row.name for row in steps.steps] == ["a to b", "b to a"]
-    assert sum(row.cycles for row in steps.steps) == steps.cycles == report.cycles
+    assert [row.step.name for row in steps.steps] == ["a to b", "b to a"]
+    assert sum(row.step.cycles for row in steps.steps) == steps.cycles == report.cycles
     assert sum(row.share for row in steps.steps) == pytest.approx(1)
     for row in steps.steps:
-        assert sum(cycles for _, cycles in row.parts) == row.cycles
-        assert sum(row.time.values()) == pytest.approx(row.cycles)
+        assert sum(cycles for _, cycles in row.parts) == row.step.cycles
+        assert sum(row.time.values()) == pytest.approx(row.step.cycles)
     # Phases that overlap take less than the sum of their slowest tiles.
     uneven = made(report, phase("exchange", 9, 50, 0, 1, 0), phase("compute", 0, 1, 60, 0, 0))
     (row,) = step_list(uneven).steps
-    assert (row.cycles, row.parts) == (69, (("sync", 9), ("compute", 60)))
+    assert (row.step.cycles, row.parts) == (69, (("sync", 9), ("compute", 60)))
     assert {part: cycles for part, cycles in row.time.items() if cycles} == {
         "work": 61 / 4,
         "exchange": 51 / 4,
@@ -87,11 +87,11 @@ def test_phases_are_those_of_the_slowest_tile_and_add_up(report: pl.Report) -> N
 def test_rows_are_sorted(sort: str, report: pl.Report) -> None:
     rows = step_list(report, sort=sort).steps
     keys: dict[str, Callable[[StepRow], Any]] = {
-        "cycles": lambda row: -row.cycles,
-        "program": lambda row: (row.program, row.number),
-        "balance": lambda row: row.balance,
-        "times": lambda row: -row.executions,
-        "name": lambda row: row.name,
+        "cycles": lambda row: -row.step.cycles,
+        "program": lambda row: (row.step.program_name, row.step.number),
+        "balance": lambda row: row.step.tile_balance,
+        "times": lambda row: -row.step.executions,
+        "name": lambda row: row.step.name,
         **{part: partial(lambda part, row: -row.time[part], part) for part in TIME_PARTS},
     }
     assert list(rows) == sorted(rows, key=keys[sort])
@@ -99,7 +99,7 @@ def test_rows_are_sorted(sort: str, report: pl.Report) -> None:
 
 def test_steps_are_chosen_by_number_range_and_name(report: pl.Report) -> None:
     def names(**chosen: str) -> list[str]:
-        return [row.name for row in step_list(report, sort="program", **chosen).steps]
+        return [row.step.name for row in step_list(report, sort="program", **chosen).steps]
 
     assert names(step="1") == names(step="a to b") == names(match="A TO") == ["a to b"]
     assert names(step="1:2") == names(step="1:9") == ["a to b", "b to a"]
@@ -128,8 +128,8 @@ def test_of_a_program_that_did_not_run_it_is_told_what_one_run_takes() -> None:
     engine = pl.Engine(graph, {"x": pl.Repeat(5, pl.Copy(a, b)), "y": pl.Copy(b, a)})
     steps = step_list(engine.report())
     assert steps.heading.endswith("; as compiled, of one run")
-    assert [(row.executions, row.number) for row in steps.steps] == [(5, 1), (1, 2)]
-    assert [steps.label(row) for row in steps.steps] == ["x: a to b", "y: b to a"]
+    assert [(row.step.executions, row.step.number) for row in steps.steps] == [(5, 1), (1, 2)]
+    assert [row.label for row in steps.steps] == ["x: a to b", "y: b to a"]
 
 
 def test_replicas_are_named() -> None:
@@ -162,7 +162,7 @@ def test_bars_have_one_scale(report: pl.Report) -> None:
     steps = step_list(report)
     lines = steps.text(Style(width=160)).splitlines()[3:5]
     lengths = [sum(line.count(mark) for mark in marks) for line in lines]
-    first, second = (row.cycles for row in steps.steps)
+    first, second = (row.step.cycles for row in steps.steps)
     assert lengths[1] == pytest.approx(lengths[0] * second / first, abs=0.5)
 
 
@@ -297,7 +297,7 @@ def test_pictures_and_data_agree(report: pl.Report) -> None:
     listed = json.loads(step_list(report).json())
     assert listed["cycles"] == report.cycles
     assert [sum(p["cycles"] for p in s["parts"]) for s in listed["steps"]] == [
-        row.cycles for row in step_list(report).steps
+        row.step.cycles for row in step_list(report).steps
     ]
 
 
