@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -48,7 +48,7 @@ from poplite.viz.marks import (
     Words,
     composed,
 )
-from poplite.viz.painters import PictureData, Table
+from poplite.viz.painters import PictureData, Table, as_data
 
 if TYPE_CHECKING:
     from poplite.report import Report
@@ -126,13 +126,16 @@ class Comparison(PictureData):
                 yield ListRow((more, "", "", "", "", ()), level=1, tone="soft")
 
     def _checks_listing(self) -> Listing:
-        rows = []
-        for each in self.checks:
-            verdict, _, said = name_text(each.text(self.names)).partition("  ")
-            rows.append(
-                ListRow((verdict, said), tone="strong" if each.failed else "plain", tip=said)
-            )
-        return Listing((ListColumn("", "name"),) * 2, tuple(rows), has_titles=False)
+        rows = [
+            ListRow((verdict, said), tone="strong" if failed else "plain", tip=said)
+            for failed, (verdict, said) in self._verdicts()
+        ]
+        return Listing((ListColumn("", "name"),) * 2, rows, has_titles=False)
+
+    def _verdicts(self) -> list[tuple[bool, list[str]]]:
+        """Return of each check whether it failed, that in a word, and what is said of it."""
+        texts = (name_text(each.text(self.names)).split("  ", 1) for each in self.checks)
+        return [(each.failed, text) for each, text in zip(self.checks, texts, strict=True)]
 
     def text(self, style: Style = DEFAULT_STYLE) -> str:
         """Return what changed as text."""
@@ -141,7 +144,7 @@ class Comparison(PictureData):
 
     def checks_text(self, style: Style = DEFAULT_STYLE) -> str:
         """Return what was checked, a line each."""
-        lines = ((each.failed, name_text(each.text(self.names))) for each in self.checks)
+        lines = ((failed, "  ".join(text)) for failed, text in self._verdicts())
         return "".join(f"{style.warning(line) if bad else line}\n" for bad, line in lines)
 
     def markdown(self) -> str:
@@ -156,10 +159,8 @@ class Comparison(PictureData):
         if self.note:
             lines = [f"**!** {_marked(self.note)}", "", *lines]
         lines += ["", "| check | |", "| --- | --- |"] if self.checks else []
-        for each in self.checks:
-            verdict, _, rest = each.text(self.names).partition("  ")
-            mark = f"**{verdict}**" if each.failed else verdict
-            lines.append(f"| {mark} | {_marked(name_text(rest))} |")
+        for failed, (verdict, said) in self._verdicts():
+            lines.append(f"| {f'**{verdict}**' if failed else verdict} | {_marked(said)} |")
         return "\n".join(lines) + "\n"
 
     @property
@@ -171,8 +172,8 @@ class Comparison(PictureData):
         """Return the names of the reports, and what was checked."""
         facts = dict(zip(("before", "after"), self.names, strict=True))
         facts |= {"!": self.note} if self.note else {}
-        checks = (name_text(each.text(self.names)) for each in self.checks)
-        return facts | {f"check {number}": text for number, text in enumerate(checks, 1)}
+        checks = enumerate(self._verdicts(), 1)
+        return facts | {f"check {number}": "  ".join(text) for number, (_, text) in checks}
 
     def tables(self) -> list[Listing]:
         """Return what changed without bars."""
@@ -182,9 +183,7 @@ class Comparison(PictureData):
     def data(self) -> dict[str, object]:
         """Return what changed, all of it."""
         kinds = ("totals", "steps", "phases", "memory")
-        found: dict[str, object] = {
-            kind: [asdict(change) for change in getattr(self.diff, kind)] for kind in kinds
-        }
+        found = {kind: as_data(getattr(self.diff, kind)) for kind in kinds}
         checks = [
             {"check": c.check.text, "before": c.before, "after": c.after, "failed": c.failed}
             for c in self.checks

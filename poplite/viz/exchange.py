@@ -31,6 +31,7 @@ from poplite.viz.marks import (
     StackedBars,
     Words,
     composed,
+    left_out,
 )
 from poplite.viz.names import chosen_steps, note_of, noted, place_of
 from poplite.viz.painters import PictureData, as_data, by_field
@@ -176,8 +177,7 @@ class Traffic(PictureData):
         total = sum(reason.bytes for reason in self.reasons)
         return self._first(
             columns,
-            [(f"{each.bytes:,}", share_text(each.bytes / total)) for each in self.reasons],
-            [(each.text, each.at) for each in self.reasons],
+            [(f"{e.bytes:,}", share_text(e.bytes / total), e.text, e.at) for e in self.reasons],
         )
 
     def _ranks(self) -> list[Mark]:
@@ -191,30 +191,22 @@ class Traffic(PictureData):
             ListColumn("times", spare=1),
             ListColumn("step", "name", most=LONGEST_STEP),
         )
-        listed = self._first(
-            columns,
-            [(f"{e.bytes:,}", f"{e.messages:,}", f"{e.executions:,}") for e in self.between_ranks],
-            [(each.name, each.at) for each in self.between_ranks],
-        )
-        return [Words(said, "strong"), *listed]
-
-    def _first(
-        self,
-        columns: Sequence[ListColumn],
-        numbers: Sequence[tuple[str, ...]],
-        names: Sequence[tuple[str, str]],
-    ) -> list[Mark]:
-        """Return the first rows, each with a name and its line, and how many there are more."""
         rows = [
+            (f"{e.bytes:,}", f"{e.messages:,}", f"{e.executions:,}", e.name, e.at)
+            for e in self.between_ranks
+        ]
+        return [Words(said, "strong"), *self._first(columns, rows)]
+
+    def _first(self, columns: Sequence[ListColumn], rows: Sequence[tuple[str, ...]]) -> list[Mark]:
+        """Return the first rows, which end with a name and its line, and how many are left out."""
+        shown = [
             ListRow(
-                (*each, name_text(name), place_of(at)),
+                (*numbers, name_text(name), place_of(at)),
                 tip=name_text(f"{name} ({at})" if at else name),
             )
-            for each, (name, at) in zip(numbers, names, strict=True)
+            for *numbers, name, at in rows[: self.top]
         ]
-        left = len(rows) - self.top
-        more = [Words(f"... {left:,} more", "soft")] if left > 0 else []
-        return [Listing((*columns, LINE), tuple(rows[: self.top])), *more]
+        return [Listing((*columns, LINE), shown), *left_out(len(rows) - self.top)]
 
     def _matrix(self, matrix: Int64) -> list[Mark]:
         """Return who receives from whom: receivers down, sources across."""

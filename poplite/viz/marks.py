@@ -48,6 +48,9 @@ from poplite.viz.draw.words import Style, size_text
 WIDTH = 80
 """Units across."""
 
+LEAST_SHARE = 0.5
+"""Share of the limit from which on the fullest place is drawn against all of it."""
+
 MOST_ROWS = 40
 """Rows of a long listing that standard output has unless all are asked for."""
 
@@ -188,6 +191,10 @@ class Listing:
     rest: str = "more"
     aside: str = ""
 
+    def titles(self) -> tuple[str, ...]:
+        """Return what stands above the columns; nothing above bars."""
+        return tuple("" if column.form == "bar" else column.title for column in self.columns)
+
     def wholes(self) -> list[float]:
         """Return the size of a whole bar of each column, at least 1; 1 for other columns."""
         found = []
@@ -250,6 +257,11 @@ class StackedBars:
     def highest(self) -> int:
         """Return the size up to which bars are drawn."""
         return int(self.totals().max()) if self.most is None else self.most
+
+    def drawn_limit(self) -> int | None:
+        """Return the limit, unless the fullest place has too little to be drawn against it."""
+        limit = self.limit
+        return limit if limit is not None and self.highest() > LEAST_SHARE * limit else None
 
     def totals(self) -> Int64:
         """Return the size of each bar, by the number of its place."""
@@ -537,6 +549,15 @@ def heading(text: str, *notes: str) -> tuple[Words, ...]:
     ['head', 'note']
     """
     return Words(text, "head"), *(Words(note, "note") for note in notes)
+
+
+def left_out(count: int, words: str = "more") -> tuple[Words, ...]:
+    """Return a line that says how many are left out; nothing where none are.
+
+    >>> left_out(1200)[0].text, left_out(0)
+    ('... 1,200 more', ())
+    """
+    return (Words(f"... {count:,} {words}", "soft"),) if count > 0 else ()
 
 
 def composed(title: str, *parts: Mark | Sequence[Mark], notes: Sequence[str] = ()) -> Picture:

@@ -48,6 +48,7 @@ from poplite.viz.marks import (
     StackedBars,
     Words,
     composed,
+    left_out,
 )
 from poplite.viz.names import (
     full_title,
@@ -157,12 +158,11 @@ class MemoryBars(PictureData):
             axis = ("0", "tile", f"{len(self.order) - 1:,}")
         rest = self.things[self.top :]
         size = size_text(sum(thing.bytes for thing in rest))
-        more = [Words(f"... {len(rest):,} more, {size} in all", "soft")] if rest else []
         return composed(
             self.heading,
             StackedBars(self.parts, self.order, axis, self.limit_bytes),
             [Words(self.place(), "strong"), self._parts_listing()],
-            [things_listing(self.things[: self.top]), *more],
+            [things_listing(self.things[: self.top]), *left_out(len(rest), f"more, {size} in all")],
             notes=[self.summary()],
         )
 
@@ -354,11 +354,6 @@ class LiveSteps(PictureData):
         size = f"{size_text(self.needed_bytes)} of {size_text(self.limit_bytes)}"
         return f"{mark}in all, with gaps: {size}"
 
-    def hidden(self) -> str:
-        """Say how many steps are not shown; empty where all are."""
-        left = self.num_steps - len(self.steps)
-        return f"... {left:,} more steps need less" if left else ""
-
     def kinds(self) -> list[str]:
         """Return the kinds of things that any step has, in the order of stacks."""
         return [kind for kind in KIND_NAMES if any(kind in row.kinds for row in self.steps)]
@@ -369,7 +364,7 @@ class LiveSteps(PictureData):
         if self.steps:
             rest = f"more steps; --top {MOST_ROWS} shows the largest"
             marks.append(Listing(LIVE_COLUMNS, tuple(self._rows()), MOST_ROWS, rest=rest))
-        marks += [Words(self.hidden(), "soft")] if self.hidden() else []
+        marks += left_out(self.num_steps - len(self.steps), "more steps need less")
         legend = Legend(tuple(MEMORY[kind] for kind in self.kinds()))
         return composed(self.heading, [*marks, Words(self.total())], legend if legend.roles else ())
 

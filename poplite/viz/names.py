@@ -129,6 +129,11 @@ def of_replicas(count: int) -> str:
     return f"of one of {count:,} replicas" if count > 1 else ""
 
 
+def have_no_tile(count: int, noun: str, plural: str = "") -> str:
+    """Return how many things have no tile."""
+    return f"{amount(count, noun, plural)} {'has' if count == 1 else 'have'} no tile"
+
+
 def noted(text: str, note: str) -> str:
     """Return a heading with what its numbers are of behind it."""
     return f"{text}; {note}" if note else text

@@ -39,7 +39,17 @@ from poplite.text import amount, shortened
 from poplite.view import Cat, num_runs, runs, storages
 from poplite.viz.draw.svg import DARK_PAGE, STYLE
 from poplite.viz.draw.words import name_text, shape_text, size_text
-from poplite.viz.marks import FactList, Gap, ListColumn, Listing, ListRow, Mark, Picture, Words
+from poplite.viz.marks import (
+    FactList,
+    Gap,
+    ListColumn,
+    Listing,
+    ListRow,
+    Mark,
+    Picture,
+    Words,
+    left_out,
+)
 from poplite.viz.paint_html import asset, escaped, paint_html
 from poplite.viz.paint_text import paint_text
 from poplite.viz.program import program_tree
@@ -173,11 +183,10 @@ def _listed(
         return ()
     columns = [ListColumn(name, "name" if k == 0 else "number") for k, name in enumerate(heading)]
     rows = [ListRow(row(item)) for item in items[:LISTED]]
-    more = [Words(f"... {len(items) - LISTED:,} more", "soft")] * (len(items) > LISTED)
     return (
         Words(amount(len(items), nouns.removesuffix("s"), nouns), "strong"),
         Listing(tuple(columns), tuple(rows)),
-        *more,
+        *left_out(len(items) - LISTED),
     )
 
 

@@ -4,7 +4,7 @@ Marks are painted from top to bottom, each as wide as the picture or as it needs
 large as what was painted.  Where places are narrower than `SEPARATE` allows, bars are areas without
 gaps and tips: a few lines for any number of tiles.
 
->>> paint_svg(Picture("tiles: 4", (Words("tiles: 4", "head"),)))[:4]
+>>> paint_svg(marks.Picture("tiles: 4", (marks.Words("tiles: 4", "head"),)))[:4]
 '<svg'
 """
 
@@ -19,39 +19,16 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.text import amount
+from poplite.viz import marks
 from poplite.viz.colours import RAMP, Role
 from poplite.viz.draw.svg import LONGEST_HEADING, Canvas, SvgText, box, number, text_width
 from poplite.viz.draw.words import cut, fitted, wrapped
-from poplite.viz.marks import (
-    WIDTH,
-    BarCell,
-    FactList,
-    Gap,
-    Histogram,
-    Legend,
-    LengthStrip,
-    ListColumn,
-    Listing,
-    ListRow,
-    Mark,
-    Matrix,
-    Picture,
-    ShadeScale,
-    Sketch,
-    StackedBars,
-    TileCells,
-    TimeLanes,
-    Tone,
-    Words,
-    bar_of,
-    indent_of,
-)
 
 MARGIN, ROW, GAP = 20, 20, 16
 WIDE = 768
 """Pixels across, but for margins and for labels on the left."""
 
-UNIT = WIDE / WIDTH
+UNIT = WIDE / marks.WIDTH
 
 LONGEST_LINE, LONGEST_FACT = 120, 100
 """Cells of a line of words, and beside a name."""
@@ -71,9 +48,6 @@ HIGH = 55
 SEPARATE = 128
 """Most places whose bars stand apart, with tips."""
 
-LEAST_SHARE = 0.5
-"""Share of the limit from which on the fullest place is drawn against all of it."""
-
 DASH = 5
 NUMBERED_SIDE = 30
 """Side of a square, in pixels, from which its number is written into it."""
@@ -83,7 +57,7 @@ MATRIX = 512
 LONGEST_SIDE = 24
 """Cells of a name beside a matrix."""
 
-TONES: dict[Tone, str] = {
+TONES: dict[marks.Tone, str] = {
     "head": "head ink",
     "strong": "line ink",
     "plain": "line ink",
@@ -92,7 +66,7 @@ TONES: dict[Tone, str] = {
 }
 
 
-def paint_svg(picture: Picture) -> SvgText:
+def paint_svg(picture: marks.Picture) -> SvgText:
     """Paint a picture as SVG."""
     pen = Pen(picture.title)
     for mark in picture.marks:
@@ -125,13 +99,13 @@ class Pen:
 
 
 @singledispatch
-def paint_mark(mark: Mark, pen: Pen) -> None:
+def paint_mark(mark: marks.Mark, pen: Pen) -> None:
     """Paint a mark, and move the pen below it."""
     raise NotImplementedError(type(mark).__name__)
 
 
 @paint_mark.register
-def _words(words: Words, pen: Pen) -> None:
+def _words(words: marks.Words, pen: Pen) -> None:
     kind = "line ink" if words.warns and words.tone != "head" else TONES[words.tone]
     is_head = words.tone == "head"
     lines = wrapped(words.text, LONGEST_HEADING if is_head else LONGEST_LINE)
@@ -142,19 +116,19 @@ def _words(words: Words, pen: Pen) -> None:
 
 
 @paint_mark.register
-def _gap(_: Gap, pen: Pen) -> None:
+def _gap(_: marks.Gap, pen: Pen) -> None:
     pen.y += GAP
 
 
 @paint_mark.register
-def _sketch(sketch: Sketch, pen: Pen) -> None:
+def _sketch(sketch: marks.Sketch, pen: Pen) -> None:
     sketch.shapes(pen.canvas, MARGIN, pen.y)
     pen.reach(MARGIN + sketch.width)
     pen.y += sketch.height
 
 
 @paint_mark.register
-def _legend(legend: Legend, pen: Pen) -> None:
+def _legend(legend: marks.Legend, pen: Pen) -> None:
     x: float = MARGIN
     for role in legend.roles:
         wide = 17 + text_width(role.words, 11) + 14 if role.words else 12
@@ -168,7 +142,7 @@ def _legend(legend: Legend, pen: Pen) -> None:
 
 
 @paint_mark.register
-def _facts(facts: FactList, pen: Pen) -> None:
+def _facts(facts: marks.FactList, pen: Pen) -> None:
     left = MARGIN + GAP + max((text_width(name, 12) for name, _ in facts.rows), default=0)
     for name, text in facts.rows:
         pen.canvas.text(MARGIN, pen.y + 14, name, "line soft")
@@ -182,15 +156,14 @@ def _facts(facts: FactList, pen: Pen) -> None:
 
 
 @paint_mark.register
-def _listing(listing: Listing, pen: Pen) -> None:
+def _listing(listing: marks.Listing, pen: Pen) -> None:
     rows = listing.rows[:MOST_ROWS]
     if not rows or listing.aside:
         return
     table = _Table(listing, rows)
     pen.reach(table.right)
     if listing.has_titles:
-        titles = tuple("" if c.form == "bar" else c.title for c in listing.columns)
-        table.paint(ListRow(titles, tone="soft"), pen)
+        table.paint(marks.ListRow(listing.titles(), tone="soft"), pen)
     table.join(rows, pen)
     for row in rows:
         table.paint(row, pen)
@@ -202,7 +175,7 @@ def _listing(listing: Listing, pen: Pen) -> None:
 class _Table:
     """Where the columns of a listing stand."""
 
-    def __init__(self, listing: Listing, rows: Sequence[ListRow]) -> None:
+    def __init__(self, listing: marks.Listing, rows: Sequence[marks.ListRow]) -> None:
         self.columns, self.wholes = listing.columns, listing.wholes()
         self.has_roles = any(row.role for row in rows)
         names = [k for k, column in enumerate(self.columns) if column.form == "name"]
@@ -211,11 +184,11 @@ class _Table:
         bars = [k for k, column in enumerate(self.columns) if column.form == "bar"]
         room = WIDE - sum(self.wide) - GAP * (len(self.wide) - 1)
         for k in bars:
-            most = (self.columns[k].most or WIDTH) * UNIT
+            most = (self.columns[k].most or marks.WIDTH) * UNIT
             self.wide[k] = min(most, max(room / len(bars), LEAST_BAR))
         self.right = MARGIN + sum(self.wide) + GAP * (len(self.wide) - 1)
 
-    def _width(self, k: int, column: ListColumn, rows: Sequence[ListRow]) -> float:
+    def _width(self, k: int, column: marks.ListColumn, rows: Sequence[marks.ListRow]) -> float:
         if column.form == "bar":
             return 0
         wide = [text_width(column.title, 12)]
@@ -225,37 +198,37 @@ class _Table:
             wide[-1] += STEP * min(row.level, DEEPEST) if k == self.last else 0
         return max(wide) + (16 if k == self.last and self.has_roles else 0)
 
-    def paint(self, row: ListRow, pen: Pen) -> None:
+    def paint(self, row: marks.ListRow, pen: Pen) -> None:
         """Paint a row, and move the pen below it."""
-        x, y = float(MARGIN), pen.y + 14
-        ink = "line soft" if row.tone == "soft" else "line ink"
+        x = float(MARGIN)
         for k, (column, wide) in enumerate(zip(self.columns, self.wide, strict=True)):
-            cell = row.cells[k]
             if column.form == "bar":
                 self._bar(row, k, x, pen)
             elif column.form == "number":
-                pen.canvas.text(x + wide, y, str(cell), f"{ink} end")
+                kind = f"{TONES[row.tone]} end"
+                pen.canvas.text(x + wide, pen.y + 14, str(row.cells[k]), kind)
             else:
                 self._name(row, k, x, pen)
             x += wide + GAP
         pen.y += ROW
 
-    def _name(self, row: ListRow, k: int, x: float, pen: Pen) -> None:
-        ink, aside = "line soft" if row.tone == "soft" else "line ink", ""
+    def _name(self, row: marks.ListRow, k: int, x: float, pen: Pen) -> None:
+        aside = ""
         if k == self.last:
             aside = row.aside
             x += STEP * min(row.level, DEEPEST)
             if row.role:
                 pen.canvas.rect(x, pen.y + 5, 10, 10, row.role.kind)
             x += 16 if self.has_roles else 0
-        pen.canvas.text(x, pen.y + 14, self._text(row, k), ink, aside=aside, tip=row.tip)
+        text, kind = self._text(row, k), TONES[row.tone]
+        pen.canvas.text(x, pen.y + 14, text, kind, aside=aside, tip=row.tip)
 
-    def _text(self, row: ListRow, k: int) -> str:
+    def _text(self, row: marks.ListRow, k: int) -> str:
         """Return what a cell of names says, with how much deeper it is than indents are."""
-        beyond = indent_of(row.level, DEEPEST)[1] if k == self.last else ""
-        return beyond + fitted(str(row.cells[k]), self.columns[k].most or WIDTH)
+        beyond = marks.indent_of(row.level, DEEPEST)[1] if k == self.last else ""
+        return beyond + fitted(str(row.cells[k]), self.columns[k].most or marks.WIDTH)
 
-    def join(self, rows: Sequence[ListRow], pen: Pen) -> None:
+    def join(self, rows: Sequence[marks.ListRow], pen: Pen) -> None:
         """Draw an elbow from each row of a tree to those below it; the pen is at the first."""
         left = MARGIN + sum(self.wide[: self.last]) + GAP * self.last
         above: dict[int, float] = {}
@@ -271,8 +244,8 @@ class _Table:
         if stems:
             pen.canvas.path("".join(stems + ticks), "rule flush")
 
-    def _bar(self, row: ListRow, k: int, x: float, pen: Pen) -> None:
-        parts: BarCell = bar_of(row.cells[k])
+    def _bar(self, row: marks.ListRow, k: int, x: float, pen: Pen) -> None:
+        parts: marks.BarCell = marks.bar_of(row.cells[k])
         if self.columns[k].track and not isinstance(row.cells[k], str):
             pen.canvas.rect(x, pen.y + 3, self.wide[k], 14, "none")
         begin, scale = x, self.wide[k] / self.wholes[k]
@@ -292,11 +265,9 @@ class _Table:
 
 
 @paint_mark.register
-def _bars(bars: StackedBars, pen: Pen) -> None:
-    limit = bars.limit
-    most = bars.highest()
-    is_limited = limit is not None and most > LEAST_SHARE * limit
-    scale = max(most, limit or 0) if is_limited else max(most, 1)
+def _bars(bars: marks.StackedBars, pen: Pen) -> None:
+    limit, drawn_limit = bars.limit, bars.drawn_limit()
+    scale = max(bars.highest(), drawn_limit or 1)
     shows_limit = limit is not None and limit < 0.95 * scale
     labels = [bars.unit(scale), *([f"limit {bars.unit(limit or 0)}"] if shows_limit else [])]
     left = round(MARGIN + 8 + max(text_width(label, 10) for label in labels))
@@ -307,7 +278,7 @@ def _bars(bars: StackedBars, pen: Pen) -> None:
     for share in (0, 0.5, 1):
         y = bottom - high * share
         canvas.text(left - 8, y + 4, bars.unit(round(scale * share)), "small soft end")
-    frame = _Frame(left, bottom, high / scale, limit if is_limited else None)
+    frame = _Frame(left, bottom, high / scale, drawn_limit)
     shown, _ = bars.fullest(WIDE)
     (_separate if len(shown) <= SEPARATE else _areas)(canvas, bars, shown, frame)
     if limit is not None and limit <= scale:
@@ -329,7 +300,7 @@ class _Frame:
         self.left, self.bottom, self.scale, self.limit = left, bottom, scale, limit
 
 
-def _separate(canvas: Canvas, bars: StackedBars, shown: Int64, frame: _Frame) -> None:
+def _separate(canvas: Canvas, bars: marks.StackedBars, shown: Int64, frame: _Frame) -> None:
     """Paint a bar for each place, with tips."""
     side = WIDE / len(shown)
     wide = side - min(2.0, side / 5)
@@ -350,7 +321,7 @@ def _separate(canvas: Canvas, bars: StackedBars, shown: Int64, frame: _Frame) ->
                 canvas.text(x + wide / 2, y - 3, "!", "over mid")
 
 
-def _areas(canvas: Canvas, bars: StackedBars, shown: Int64, frame: _Frame) -> None:
+def _areas(canvas: Canvas, bars: marks.StackedBars, shown: Int64, frame: _Frame) -> None:
     """Paint the parts as areas, the whole of each below the next: a few lines for all places."""
     side = WIDE / len(shown)
     heights = np.cumsum([part.sizes[shown] for part in bars.parts], axis=0) * frame.scale
@@ -386,7 +357,7 @@ def _steps(heights: Sequence[float], side: float, left: float, bottom: float) ->
 
 
 @paint_mark.register
-def _tiles(tiles: TileCells, pen: Pen) -> None:
+def _tiles(tiles: marks.TileCells, pen: Pen) -> None:
     count = len(tiles.values)
     across = _across(count // tiles.groups)
     side = min(36, WIDE // across)
@@ -413,7 +384,7 @@ def _across(tiles: int) -> int:
 
 
 def _squares(
-    canvas: Canvas, tiles: TileCells, row: range, side: int, left: float, y: float
+    canvas: Canvas, tiles: marks.TileCells, row: range, side: int, left: float, y: float
 ) -> None:
     gap = 1 if side < 20 else 2
     for place in row:
@@ -429,7 +400,7 @@ def _squares(
 
 
 @paint_mark.register
-def _scale(scale: ShadeScale, pen: Pen) -> None:
+def _scale(scale: marks.ShadeScale, pen: Pen) -> None:
     shades, canvas, y = scale.shades, pen.canvas, pen.y + 4
     unit, step = shades.unit, 18
     canvas.rect(MARGIN, y, 12, 12, "none")
@@ -455,7 +426,7 @@ def _scale(scale: ShadeScale, pen: Pen) -> None:
 
 
 @paint_mark.register
-def _histogram(histogram: Histogram, pen: Pen) -> None:
+def _histogram(histogram: marks.Histogram, pen: Pen) -> None:
     values, shades, canvas = histogram.values, histogram.shades, pen.canvas
     counts, least, most = histogram.bins(HISTOGRAM), int(values.min()), int(values.max())
     highest, side = max(counts), 12
@@ -479,7 +450,7 @@ def _histogram(histogram: Histogram, pen: Pen) -> None:
 
 
 @paint_mark.register
-def _matrix(matrix: Matrix, pen: Pen) -> None:
+def _matrix(matrix: marks.Matrix, pen: Pen) -> None:
     rows, columns = matrix.values.shape
     side = max(2.0, min(24.0, MATRIX / max(rows, columns)))
     wide, is_written = _cell_width(matrix, side)
@@ -504,7 +475,7 @@ def _matrix(matrix: Matrix, pen: Pen) -> None:
 
 
 def _names_of_cells(
-    canvas: Canvas, matrix: Matrix, corner: tuple[float, float], cell: tuple[float, float]
+    canvas: Canvas, matrix: marks.Matrix, corner: tuple[float, float], cell: tuple[float, float]
 ) -> None:
     """Paint as many names of columns and rows as there is room for."""
     (left, top), (wide, side) = corner, cell
@@ -517,7 +488,7 @@ def _names_of_cells(
         canvas.text(left - 6, top + (k + 0.5) * side + 4, name, "small soft end")
 
 
-def _cell_width(matrix: Matrix, side: float) -> tuple[float, bool]:
+def _cell_width(matrix: marks.Matrix, side: float) -> tuple[float, bool]:
     """Return how wide cells of a matrix are, and whether texts are written into them."""
     rows, columns = matrix.values.shape
     if matrix.texts is None or side < 16:
@@ -535,7 +506,7 @@ STRIP_HIGH, TICKS = 44, 4
 
 
 @paint_mark.register
-def _strip(strip: LengthStrip, pen: Pen) -> None:
+def _strip(strip: marks.LengthStrip, pen: Pen) -> None:
     canvas, top = pen.canvas, pen.y + 6
     scale = WIDE / max(1, strip.extent)
     canvas.rect(MARGIN, top, WIDE, STRIP_HIGH, "none")
@@ -564,7 +535,7 @@ APART = 5
 
 
 @paint_mark.register
-def _lanes(lanes: TimeLanes, pen: Pen) -> None:
+def _lanes(lanes: marks.TimeLanes, pen: Pen) -> None:
     count, canvas = len(lanes.labels), pen.canvas
     side = 12 if count > 8 else 20
     labels = [
@@ -603,7 +574,7 @@ def _grid(
         canvas.rect(left + x, top + y * side, length, high * side, f"{roles[state].kind} flush")
 
 
-def _stretches(canvas: Canvas, lanes: TimeLanes, left: float, y: float) -> None:
+def _stretches(canvas: Canvas, lanes: marks.TimeLanes, left: float, y: float) -> None:
     """Paint where each stretch begins and ends, above the lanes."""
     ends = [*(begin for _, _, begin, _ in lanes.stretches[1:]), lanes.length]
     for k, ((number_, name, begin, tip), end) in enumerate(zip(lanes.stretches, ends, strict=True)):

@@ -8,7 +8,8 @@
 Numbers are never cut: columns of a listing give way in the order that they say, then names are cut
 in their middles.  Without colours everything can still be told apart, and in ASCII as well.
 
->>> print(paint_text(Picture("", (Words("tiles: 4"), Legend((PHASES["copy"],))))), end="")
+>>> legend = marks.Legend((PHASES["copy"],))
+>>> print(paint_text(marks.Picture("", (marks.Words("tiles: 4"), legend))), end="")
 tiles: 4
 ▓ copied on its tile
 """
@@ -26,6 +27,7 @@ import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
 from poplite.text import amount
+from poplite.viz import marks
 from poplite.viz.colours import PHASES as PHASES, Role
 from poplite.viz.draw.words import (
     DEFAULT_STYLE,
@@ -38,30 +40,6 @@ from poplite.viz.draw.words import (
     table_lines,
     widest,
     wrapped,
-)
-from poplite.viz.marks import (
-    WIDTH,
-    BarCell,
-    FactList,
-    Gap,
-    Histogram,
-    Legend,
-    LengthStrip,
-    Listing,
-    ListRow,
-    Mark,
-    Matrix,
-    Picture,
-    Shades,
-    ShadeScale,
-    Sketch,
-    StackedBars,
-    StripPart,
-    TileCells,
-    TimeLanes,
-    Words,
-    bar_of,
-    indent_of,
 )
 
 EIGHTHS, ASCII_EIGHTHS = " ▁▂▃▄▅▆▇█", " .:-=+*%#"
@@ -79,9 +57,6 @@ WIDEST_BAR = 8
 STEP, LEAST_TITLE, LEAST_DEEP = 2, 24, 4
 """Cells of a level of a tree, those of a name in any level, and levels that have indents."""
 
-LEAST_SHARE = 0.5
-"""Share of the limit from which on the fullest place is drawn against all of it."""
-
 LEAST_WORDS = 30
 """Cells of words beside a row, below which they take lines of their own."""
 WORDS_BELOW = 8
@@ -95,41 +70,36 @@ HISTOGRAM = (32, 16)
 _Number = TypeVar("_Number", int, npt.NDArray[np.int64])
 
 
-def paint_text(picture: Picture, style: Style = DEFAULT_STYLE) -> str:
+def paint_text(picture: marks.Picture, style: Style = DEFAULT_STYLE) -> str:
     """Paint a picture as lines of text, each ended by a newline."""
     lines = [line.rstrip() for mark in picture.marks for line in painted_lines(mark, style)]
     return "".join(f"{line}\n" for line in lines)
 
 
 @singledispatch
-def painted_lines(mark: Mark, style: Style) -> Iterable[str]:
+def painted_lines(mark: marks.Mark, style: Style) -> Iterable[str]:
     """Return the lines of a mark."""
     raise NotImplementedError(type(mark).__name__)
 
 
 @painted_lines.register
-def _words(words: Words, style: Style) -> list[str]:
-    paints: dict[str, Callable[[str], str]] = {
-        "head": style.bold,
-        "strong": style.bold,
-        "soft": style.faint,
-    }
-    paint = style.warning if words.warns else paints.get(words.tone, str)
+def _words(words: marks.Words, style: Style) -> list[str]:
+    paint = style.warning if words.warns else _toned(words.tone, style)
     return [paint(line) for line in wrapped(words.text, style.columns)]
 
 
 @painted_lines.register
-def _gap(_: Gap, style: Style) -> list[str]:
+def _gap(_: marks.Gap, style: Style) -> list[str]:
     return [""]
 
 
 @painted_lines.register
-def _sketch(sketch: Sketch, style: Style) -> list[str]:
+def _sketch(sketch: marks.Sketch, style: Style) -> list[str]:
     return sketch.lines(style)
 
 
 @painted_lines.register
-def _legend(legend: Legend, style: Style) -> list[str]:
+def _legend(legend: marks.Legend, style: Style) -> list[str]:
     lines, used = [""] * legend.in_text, 0
     for role in legend.roles if legend.in_text else ():
         character = role.character(ascii_only=style.ascii_only)
@@ -144,7 +114,7 @@ def _legend(legend: Legend, style: Style) -> list[str]:
 
 
 @painted_lines.register
-def _facts(facts: FactList, style: Style) -> Iterator[str]:
+def _facts(facts: marks.FactList, style: Style) -> Iterator[str]:
     wide = max((cells(name) for name, _ in facts.rows), default=0)
     for name, text in facts.rows:
         paint = style.warning if text.startswith("!") else str
@@ -153,9 +123,31 @@ def _facts(facts: FactList, style: Style) -> Iterator[str]:
         yield from (f"{'':{wide}}  {paint(line)}" for line in rest)
 
 
+def _toned(tone: marks.Tone, style: Style) -> Callable[[str], str]:
+    """Return what paints text of a tone."""
+    paints = {"head": style.bold, "strong": style.bold, "soft": style.faint}
+    return paints.get(tone, str)
+
+
 def painted(text: str, role: Role, style: Style) -> str:
     """Return text in the colour of a role."""
     return style.faint(text) if role.category is None else style.category(text, role.category)
+
+
+def _cells_of(role: Role, count: int, style: Style) -> str:
+    """Return so many cells of a role, in its colour."""
+    return painted(role.character(ascii_only=style.ascii_only) * count, role, style)
+
+
+def _framed(label: str, side: int, drawn: str, style: Style) -> str:
+    """Return a line of cells between walls, behind its label in so many cells."""
+    edge = wall(style)
+    return f"{style.faint(_right(label, side))} {edge}{drawn}{edge}"
+
+
+def _right(text: str, room: int) -> str:
+    """Return text that ends on the right of its room."""
+    return " " * (room - cells(text)) + text
 
 
 def wall(style: Style) -> str:
@@ -167,16 +159,15 @@ def wall(style: Style) -> str:
 
 
 @painted_lines.register
-def _listing(listing: Listing, style: Style) -> Iterator[str]:
+def _listing(listing: marks.Listing, style: Style) -> Iterator[str]:
     shown = listing.rows if style.full or listing.most is None else listing.rows[: listing.most]
     table = _Table(listing, shown, style)
     yield from [""] * bool(listing.aside)
     if listing.has_titles:
-        titles = ListRow(tuple("" if c.form == "bar" else c.title for c in listing.columns))
-        yield from (style.faint(line.rstrip()) for line in table.lines(titles))
+        titles = table.lines(marks.ListRow(listing.titles()))
+        yield from map(style.faint, map(str.rstrip, titles))
     for row in shown:
-        paint = {"soft": style.faint, "strong": style.bold}.get(row.tone, str)
-        yield from (paint(line.rstrip()) for line in table.lines(row))
+        yield from map(_toned(row.tone, style), map(str.rstrip, table.lines(row)))
     if more := len(listing.rows) - len(shown):
         yield from map(style.faint, wrapped(f"... {more:,} {listing.rest}", style.columns))
 
@@ -184,7 +175,7 @@ def _listing(listing: Listing, style: Style) -> Iterator[str]:
 class _Table:
     """Which columns of a listing fit, and how wide each is."""
 
-    def __init__(self, listing: Listing, rows: Sequence[ListRow], style: Style) -> None:
+    def __init__(self, listing: marks.Listing, rows: Sequence[marks.ListRow], style: Style) -> None:
         self.columns, self.style, self.wholes = listing.columns, style, listing.wholes()
         self.room, self.kept = style.columns, {*range(len(self.columns))}
         self.last = max(self._of("name"), default=-1)
@@ -229,7 +220,7 @@ class _Table:
             return min(self.wide[k], column.least or LEAST_NAME)
         return self.wide[k] if column.form == "number" else column.least or -2
 
-    def _widest(self, k: int, listing: Listing, rows: Sequence[ListRow]) -> int:
+    def _widest(self, k: int, listing: marks.Listing, rows: Sequence[marks.ListRow]) -> int:
         """Return the cells that a column of texts asks for."""
         column = self.columns[k]
         if column.form in ("bar", "words"):
@@ -240,7 +231,7 @@ class _Table:
         if k == self.last:
             beside = (cells(row.aside) + 2 * bool(row.aside) for row in rows)
             texts = [text + more for text, more in zip(texts, beside, strict=True)]
-        return min(max([*title, *texts], default=0), column.most or WIDTH)
+        return min(max([*title, *texts], default=0), column.most or marks.WIDTH)
 
     def _narrow_names(self) -> None:
         """Cut the longest names where bars need room: to three fifths, if bars are asked for."""
@@ -264,7 +255,7 @@ class _Table:
             self.wide[k] = wide if wide >= least else 0
             self.kept -= {k} if not self.wide[k] else set()
 
-    def lines(self, row: ListRow) -> list[str]:
+    def lines(self, row: marks.ListRow) -> list[str]:
         """Return a row as lines: words are beside it, or below where there is little room."""
         line, indent = self.line(row), sum(self.wide[k] + 2 for k in self.kept)
         if self.columns[-1].form != "words":
@@ -275,32 +266,29 @@ class _Table:
         first, *rest = (f"{'':{indent}}{each}" for each in words)
         return [line, first, *rest] if below else [f"{line}  {words[0]}", *rest]
 
-    def line(self, row: ListRow) -> str:
+    def line(self, row: marks.ListRow) -> str:
         """Return a row as a line, with what follows its last name where that fits."""
         if self.last == 0 and row.cells[0] and not any(row.cells[1:]):
             return cut(f"{'  ' * row.level}{row.cells[0]}", self.style.columns)
         parts = [self._cell(k, row) for k in sorted(self.kept)]
         return "  ".join(parts)
 
-    def _cell(self, k: int, row: ListRow) -> str:
+    def _cell(self, k: int, row: marks.ListRow) -> str:
         column, cell, wide = self.columns[k], row.cells[k], self.wide[k]
         if column.form == "bar":
             draw = _signed_bar if column.signed else _bar
-            return draw(bar_of(cell), wide, self.wholes[k], self.style)
+            return draw(marks.bar_of(cell), wide, self.wholes[k], self.style)
         if column.form == "number":
-            return f"{'':>{wide - cells(str(cell))}}{cell}"
+            return _right(str(cell), wide)
         if k == self.last:
             return self._last_name(row)
         shown = fitted(str(cell), wide)
         return shown + " " * (wide - cells(shown))
 
-    def _last_name(self, row: ListRow) -> str:
-        column, cell, wide = (
-            self.columns[self.last],
-            str(row.cells[self.last]),
-            self.wide[self.last],
-        )
-        steps, beyond = indent_of(row.level, self.deepest)
+    def _last_name(self, row: marks.ListRow) -> str:
+        column, wide = self.columns[self.last], self.wide[self.last]
+        cell = str(row.cells[self.last])
+        steps, beyond = marks.indent_of(row.level, self.deepest)
         indent = " " * STEP * steps + beyond
         name = fitted(cell, max(3, wide - len(indent)))
         room = (wide if self.last < len(self.columns) - 1 else self.room) - len(indent)
@@ -315,7 +303,7 @@ class _Table:
         return f"{self.style.faint(indent)}{shown}{aside}{more}"
 
 
-def _signed_bar(parts: BarCell, room: int, whole: float, style: Style) -> str:
+def _signed_bar(parts: marks.BarCell, room: int, whole: float, style: Style) -> str:
     """Return a bar from the middle on, to the left where its size is below 0."""
     half = (room - 1) // 2
     if not parts:
@@ -327,7 +315,7 @@ def _signed_bar(parts: BarCell, room: int, whole: float, style: Style) -> str:
     return f"{rest}{bar}{edge}{' ' * half}" if less else f"{' ' * half}{edge}{drawn}"
 
 
-def _bar(parts: BarCell, room: int, whole: float, style: Style) -> str:
+def _bar(parts: marks.BarCell, room: int, whole: float, style: Style) -> str:
     """Return a bar, each part as near to its size as whole cells can be; none is lost at all."""
     total = sum(size for _, size in parts)
     # A part of a damaged report may be longer than its whole.
@@ -337,11 +325,8 @@ def _bar(parts: BarCell, room: int, whole: float, style: Style) -> str:
         sizes[role.words] = sizes.get(role.words, 0) + size
     roles = {role.words: role for role, _ in parts}
     counts = shared([ceil(size) for size in sizes.values()], length)
-    drawn = "".join(
-        painted(roles[words].character(ascii_only=style.ascii_only) * count, roles[words], style)
-        for words, count in zip(sizes, counts, strict=True)
-    )
-    return drawn + " " * (room - sum(counts))
+    drawn = (_cells_of(roles[words], n, style) for words, n in zip(sizes, counts, strict=True))
+    return "".join(drawn) + " " * (room - sum(counts))
 
 
 def shared(numbers: Sequence[int], whole: int) -> list[int]:
@@ -364,7 +349,7 @@ def shared(numbers: Sequence[int], whole: int) -> list[int]:
 
 
 @painted_lines.register
-def _bars(bars: StackedBars, style: Style) -> Iterator[str]:
+def _bars(bars: marks.StackedBars, style: Style) -> Iterator[str]:
     grid = _BarGrid(bars, style)
     for row in grid.labels:
         if grid.scale == grid.limit and row == bars.lines:
@@ -381,11 +366,10 @@ def _bars(bars: StackedBars, style: Style) -> Iterator[str]:
 class _BarGrid:
     """Where bars are: rows of sizes, and columns of places."""
 
-    def __init__(self, bars: StackedBars, style: Style) -> None:
+    def __init__(self, bars: marks.StackedBars, style: Style) -> None:
         totals, high = bars.totals(), bars.lines
         most, self.limit, self.style, self.high = bars.highest(), bars.limit, style, high
-        is_limited = self.limit is not None and most > LEAST_SHARE * self.limit
-        self.scale = self.limit if self.limit and is_limited else max(most, 1)
+        self.scale = bars.drawn_limit() or max(most, 1)
         over = max(0, most - self.scale)
         self.above = min(high, -(-over * high // self.scale))
         rows = range(high + self.above, 0, -1)
@@ -410,8 +394,7 @@ class _BarGrid:
 
     def framed(self, label: str, drawn: str) -> str:
         """Return a line between walls, behind its label."""
-        edge = wall(self.style)
-        return f"{self.style.faint(label.rjust(self.indent - 1))} {edge}{drawn}{edge}"
+        return _framed(label, self.indent - 1, drawn, self.style)
 
     def below(self, text: str) -> str:
         """Return a line below the bars."""
@@ -442,27 +425,27 @@ def _level(value: _Number, largest: int, ramp: str, base: int = 0) -> _Number:
     return np.maximum(level, 1) if base else level
 
 
-def _shaded(values: Int64, shades: Shades, ramp: str) -> npt.NDArray[np.str_]:
-    marks = np.array(list(ramp))[_level(values, max(1, shades.largest), ramp, shades.base)]
-    return np.where(values == 0, " ", marks)
+def _shaded(values: Int64, shades: marks.Shades, ramp: str) -> npt.NDArray[np.str_]:
+    levels = np.array(list(ramp))[_level(values, max(1, shades.largest), ramp, shades.base)]
+    return np.where(values == 0, " ", levels)
 
 
 @painted_lines.register
-def _tiles(tiles: TileCells, style: Style) -> Iterator[str]:
+def _tiles(tiles: marks.TileCells, style: Style) -> Iterator[str]:
     last = tiles.first + len(tiles.values) - 1
     side = max(3, len(f"{last:,}"))
     across = next(n for n in COLUMNS[:2] if n <= style.columns - side - 3)
-    marks = _shaded(tiles.values, tiles.shades, _ramp(style))
-    drawn = "".join(np.where(tiles.over, "!", marks))
+    shaded = _shaded(tiles.values, tiles.shades, _ramp(style))
+    drawn = "".join(np.where(tiles.over, "!", shaded))
     for group, first, stop in tiles.lines(across):
         if caption := tiles.caption(group, first):
             yield style.faint(caption)
-        label = style.faint(f"{tiles.first + first:>{side},}")
-        yield f"{label} {wall(style)}{style.shade(drawn[first:stop])}{wall(style)}"
+        label = f"{tiles.first + first:,}"
+        yield _framed(label, side, style.shade(drawn[first:stop]), style)
 
 
 @painted_lines.register
-def _scale(scale: ShadeScale, style: Style) -> list[str]:
+def _scale(scale: marks.ShadeScale, style: Style) -> list[str]:
     shades, ramp = scale.shades, _ramp(style) if scale.steps == 8 else _shades(style)
     largest, unit = shades.largest, shades.unit
     over = [f"! over {shades.limit}"] if shades.limit else []
@@ -480,7 +463,7 @@ def _scale(scale: ShadeScale, style: Style) -> list[str]:
 
 
 @painted_lines.register
-def _histogram(histogram: Histogram, style: Style) -> list[str]:
+def _histogram(histogram: marks.Histogram, style: Style) -> list[str]:
     values, unit, noun = histogram.values, histogram.shades.unit, histogram.noun
     least, most = (unit(int(each)) for each in (values.min(), values.max()))
     if least == most:
@@ -500,14 +483,14 @@ def _histogram(histogram: Histogram, style: Style) -> list[str]:
 
 
 @painted_lines.register
-def _matrix(matrix: Matrix, style: Style) -> Iterable[str]:
+def _matrix(matrix: marks.Matrix, style: Style) -> Iterable[str]:
     if matrix.texts is None:
         return _shaded_rows(matrix, style)
     return _written_columns(matrix, matrix.texts, style)
 
 
 def _written_columns(
-    matrix: Matrix, texts: Callable[[int, int], str], style: Style
+    matrix: marks.Matrix, texts: Callable[[int, int], str], style: Style
 ) -> Iterator[str]:
     """Yield a table, in several parts where its columns do not fit."""
     longest = style.columns // 2 - 3
@@ -526,7 +509,7 @@ def _written_columns(
         yield from table_lines(list(zip(*part, strict=True)), style.columns)
 
 
-def _shaded_rows(matrix: Matrix, style: Style) -> Iterator[str]:
+def _shaded_rows(matrix: marks.Matrix, style: Style) -> Iterator[str]:
     ramp, (first, *_, last) = _shades(style), (*matrix.columns, matrix.columns[-1])
     side = max(cells(name) for name in (matrix.corner, *matrix.rows))
     each = 2 if side + 3 + 2 * len(matrix.columns) <= style.columns else 1
@@ -534,50 +517,47 @@ def _shaded_rows(matrix: Matrix, style: Style) -> Iterator[str]:
         axis = f"{first}{'':>{room - cells(first)}}{last}"
     else:
         axis = first
-    yield style.faint(f"{'':>{side - cells(matrix.corner)}}{matrix.corner}  {axis}")
+    yield style.faint(f"{_right(matrix.corner, side)}  {axis}")
     for name, values in zip(matrix.rows, matrix.values, strict=True):
-        marks = _shaded(values, matrix.shades, ramp)
-        drawn = "".join(str(mark) * each for mark in marks)
-        label = style.faint(f"{'':>{side - cells(name)}}{name}")
-        yield f"{label} {wall(style)}{style.shade(drawn)}{wall(style)}"
+        drawn = "".join(str(shade) * each for shade in _shaded(values, matrix.shades, ramp))
+        yield _framed(name, side, style.shade(drawn), style)
 
 
 # -- lengths ---------------------------------------------------------------------------------------
 
 
 @painted_lines.register
-def _strip(strip: LengthStrip, style: Style) -> Iterator[str]:
+def _strip(strip: marks.LengthStrip, style: Style) -> Iterator[str]:
     side = len(f"{strip.extent:,}") + 2
     room = widest(COLUMNS, style.columns - side - 3)
     count = max(1, min(strip.lines, -(-strip.extent // room)))
     parts = strip.cells(room * count)
     for line in range(count):
-        label = style.faint(f"{strip.extent * line // count:>{side},}")
         at = range(line * room, line * room + room)
         found = ((parts[k], _is_over(strip, k, room * count)) for k in at)
         drawn = "".join(_run(*key, len(list(run)), style) for key, run in groupby(found))
-        yield f"{label} {wall(style)}{drawn}{wall(style)}"
+        yield _framed(f"{strip.extent * line // count:,}", side, drawn, style)
 
 
-def _is_over(strip: LengthStrip, cell: int, count: int) -> bool:
+def _is_over(strip: marks.LengthStrip, cell: int, count: int) -> bool:
     return strip.limit is not None and cell * strip.extent >= strip.limit * count
 
 
-def _run(part: StripPart | None, is_over: bool, count: int, style: Style) -> str:
+def _run(part: marks.StripPart | None, is_over: bool, count: int, style: Style) -> str:
     if is_over:
         return style.warning("!" * count)
     if part is None:
         return style.faint("." * count)
-    return painted(part.role.character(ascii_only=style.ascii_only) * count, part.role, style)
+    return _cells_of(part.role, count, style)
 
 
 # -- time ------------------------------------------------------------------------------------------
 
 
 @painted_lines.register
-def _lanes(lanes: TimeLanes, style: Style) -> Iterator[str]:
+def _lanes(lanes: marks.TimeLanes, style: Style) -> Iterator[str]:
     side = max(len("steps"), *map(len, (lanes.noun, *lanes.labels, *lanes.borders.values())))
-    room, edge = style.columns - side - 3, wall(style)
+    room = style.columns - side - 3
     yield style.faint(f"{'steps':>{side}}  {_numbers(lanes, room)}".rstrip())
     dash = "-" if style.ascii_only else "─"
     for number, (label, row) in enumerate(
@@ -586,21 +566,15 @@ def _lanes(lanes: TimeLanes, style: Style) -> Iterator[str]:
         if number in lanes.borders:
             bar = "|" if style.ascii_only else "│"
             yield style.faint(f"{lanes.borders[number]:>{side}} {bar}{dash * room}{bar}")
-        drawn = "".join(
-            painted(
-                lanes.roles[state].character(ascii_only=style.ascii_only) * len(list(run)),
-                lanes.roles[state],
-                style,
-            )
-            for state, run in groupby(row)
-        )
-        yield f"{style.faint(f'{label:>{side}}')} {edge}{drawn}{edge}"
+        runs = groupby(row)
+        drawn = (_cells_of(lanes.roles[state], len(list(run)), style) for state, run in runs)
+        yield _framed(label, side, "".join(drawn), style)
     end = f"{lanes.length:,}"
     axis = f"0{lanes.unit:^{max(0, room - 1 - len(end))}}{end}"
     yield style.faint(f"{lanes.noun:>{side}}  {axis}")
 
 
-def _numbers(lanes: TimeLanes, columns: int) -> str:
+def _numbers(lanes: marks.TimeLanes, columns: int) -> str:
     """Return the numbers of stretches where they begin, as far as there is room."""
     line = ""
     for number, _, begin, _ in lanes.stretches:

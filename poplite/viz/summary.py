@@ -41,7 +41,7 @@ from poplite.viz.marks import (
     Words,
     composed,
 )
-from poplite.viz.names import VARIABLES, size_bytes
+from poplite.viz.names import VARIABLES, have_no_tile, size_bytes
 from poplite.viz.painters import PictureData, as_data
 from poplite.viz.program import runs_of
 from poplite.viz.program_nodes import many, runs_text, saved_programs
@@ -144,7 +144,7 @@ class Summary(PictureData):
                 f"has {size_text(limit)} ({size_text(self.worst_bytes - limit)} over){more}"
             )
         if self.unmapped_elements:
-            return f"fits so far: {_have_no_tile(self.unmapped_elements, 'element')}"
+            return f"fits so far: {have_no_tile(self.unmapped_elements, 'element')}"
         if self.unmodelled:
             return f"variables fit; the rest is not known: {self.unmodelled}"
         return "variables fit; no program given" if self.program is None else "fits"
@@ -201,9 +201,9 @@ class Summary(PictureData):
         holes = []
         if self.unmapped_elements:
             where = amount(self.unmapped_variables, "variable")
-            holes.append(f"{_have_no_tile(self.unmapped_elements, 'element')} ({where})")
+            holes.append(f"{have_no_tile(self.unmapped_elements, 'element')} ({where})")
         if self.unplaced_vertices:
-            holes.append(_have_no_tile(self.unplaced_vertices, "vertex", "vertices"))
+            holes.append(have_no_tile(self.unplaced_vertices, "vertex", "vertices"))
         return f"! {'; '.join(holes)}" if holes else "complete"
 
     def _worst(self) -> str:
@@ -396,10 +396,6 @@ def machine_name(target: Target) -> str:
     if target == known:
         return "Mk2 (GC200)"
     return "Mk2 tiles" if replace(target, tiles=known.tiles) == known else "custom"
-
-
-def _have_no_tile(count: int, noun: str, plural: str = "") -> str:
-    return f"{amount(count, noun, plural)} {'has' if count == 1 else 'have'} no tile"
 
 
 def kinds_on(plan: Memory, tile: int) -> tuple[tuple[str, int], ...]:

@@ -41,7 +41,14 @@ from poplite.viz.marks import (
     TileCells,
     composed,
 )
-from poplite.viz.names import chosen_steps, modelled_memory, note_of, noted, of_replicas
+from poplite.viz.names import (
+    chosen_steps,
+    have_no_tile,
+    modelled_memory,
+    note_of,
+    noted,
+    of_replicas,
+)
 from poplite.viz.painters import PictureData, as_data, by_field, users_function
 
 if TYPE_CHECKING:
@@ -454,8 +461,7 @@ class TileLoad(PictureData):
         """
         lines = []
         if self.unmapped_elements:
-            have = "has" if self.unmapped_elements == 1 else "have"
-            lines.append(f"! {amount(self.unmapped_elements, 'element')} {have} no tile")
+            lines.append(f"! {have_no_tile(self.unmapped_elements, 'element')}")
         if self.unmodelled:
             lines.append(f"! code, messages and stacks are not counted: {self.unmodelled}")
         return lines
@@ -548,11 +554,10 @@ def vertices_map(compute_set: ComputeSet) -> TileMap:
         count += block.tiles.counts()
     missing = len(vertices) - int(count.sum())
     unit = partial(amount, noun="vertex", plural="vertices")
-    have = "has" if missing == 1 else "have"
     return TileMap(
         f"vertices per tile: '{name_text(compute_set.name)}'",
         [f"{unit(int(count.sum()))} {_on_tiles(count)}"]
-        + ([f"! {unit(missing)} {have} no tile"] if missing else []),
+        + ([f"! {have_no_tile(missing, 'vertex', 'vertices')}"] if missing else []),
         count,
         count < 0,
         [unit(each) for each in count.tolist()],

@@ -52,10 +52,10 @@ from poplite.program import (
 )
 from poplite.report.compilation import Access
 from poplite.report.program_tree import num_steps
-from poplite.types import ELEMENT_TYPES, type_text
+from poplite.types import type_text
 from poplite.view import Storage, View, runs, storages
 from poplite.viz.draw.words import name_text, names_in, parts_of_name
-from poplite.viz.names import check_known, size_bytes
+from poplite.viz.names import TYPES, check_known, size_bytes
 from poplite.viz.program_nodes import leaf_kind, of_copy
 from poplite.viz.summary import class_counts, edges_of
 
@@ -485,8 +485,6 @@ def _shares_of_edges(graph: Graph, edges: Edges) -> list[Share]:
 
 # -- links of a report -----------------------------------------------------------------------------
 
-_NAMES = {each.__name__: type_text(each) for each in ELEMENT_TYPES}
-
 
 def links_of_report(report: Report, program: str | None = None) -> Links:
     """Gather the same from a report, of all its programs or of one.
@@ -516,7 +514,7 @@ def links_of_report(report: Report, program: str | None = None) -> Links:
 def _data_of_report(variable: CompiledVariable) -> Item:
     tiles = set() if variable.tiles is None else set(variable.tiles.array().tolist())
     facts = ItemFacts(
-        type_name=_NAMES[variable.element_type],
+        type_name=type_text(TYPES[variable.element_type]),
         shape=variable.shape,
         tiles=sorted(tiles - {NO_TILE}),
         location=variable.at,

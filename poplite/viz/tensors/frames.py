@@ -374,22 +374,17 @@ class FieldCopies:
         apart = [count for count in self.places if count > 1]
         if apart:
             which = "it is" if self.edges == 1 else f"{len(apart):,} of {self.edges:,} are"
-            most = (
-                f"{max(apart):,} places" if len(set(apart)) < 2 else f"up to {max(apart):,} places"
-            )
-            lines.append(f"{which} gathered from {most}")
+            up_to = "up to " * (len(set(apart)) > 1)
+            lines.append(f"{which} gathered from {up_to}{max(apart):,} places")
         if self.tile is None:
             return lines
-        if self.bytes_on_other_tiles:
+        away, copied = self.bytes_on_other_tiles, self.bytes_copied_on_tile
+        if away:
             way = "come from" if self.reads else "go to"
-            lines.append(
-                f"{size_text(self.bytes_on_other_tiles)} {way} other tiles ({self.away_tiles})"
-            )
-        if self.bytes_copied_on_tile:
-            lines.append(
-                f"{size_text(self.bytes_copied_on_tile)} are copied on {on}, as they lie apart"
-            )
-        if not (self.bytes_on_other_tiles or self.bytes_copied_on_tile):
+            lines.append(f"{size_text(away)} {way} other tiles ({self.away_tiles})")
+        if copied:
+            lines.append(f"{size_text(copied)} are copied on {on}, as they lie apart")
+        if not (away or copied):
             lines.append("nothing is copied: it is used where it lies")
         return lines
 
