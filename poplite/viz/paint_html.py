@@ -19,13 +19,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from html import escape
-from importlib.resources import files
 from itertools import groupby
 
 from poplite.viz.colours import DARK, LIGHT, color_of
-from poplite.viz.draw.svg import SvgText
+from poplite.viz.draw.svg import SvgText, asset as asset, filled_asset
 from poplite.viz.draw.words import KEPT, name_text
 from poplite.viz.marks import FactList, Gap, Listing, ListRow, Mark, Picture, Words
 from poplite.viz.paint_svg import paint_svg
@@ -137,29 +135,12 @@ def page(
     `command` is the command that writes the page, if one does.
     """
     by = f'<p class="command"><code>{escaped(name_text(command))}</code></p>\n' if command else ""
-    body = "\n".join(
-        [
-            f"<header>\n<h1>{escaped(title)}</h1>\n{by}</header>\n<main>",
-            f'<figure aria-label="{escaped(subject)}">\n{picture}</figure>',
-            '<p id="chosen" class="idle" role="status" hidden>Click a part of the picture, or go '
-            "there by the arrow keys, to read about it here.</p>",
-            "<noscript><p>Rest the pointer on a part of the picture to read about it; the numbers "
-            "are below as well.</p></noscript>",
-            '<p id="save"></p>',
-            facts_table(facts.items()),
-            *(_listing(replace(each, most=MOST_ROWS)) for each in tables),
-            folded("As text", f"<pre>{escaped(text)}</pre>"),
-            _data(data),
-            f"</main>\n<script>\n{asset('page.js')}</script>",
-        ]
-    )
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escaped(title)}: {escaped(subject)}</title>\n"
-        f"<style>\n{_themes()}{asset('page.css')}</style>\n"
-        f"</head>\n<body>\n{body}\n</body>\n</html>\n"
-    )
+    listings = [_listing(replace(each, most=MOST_ROWS)) for each in tables]
+    parts = {"title": escaped(title), "subject": escaped(subject), "command": by}
+    parts |= {"picture": picture, "numbers": "\n".join([facts_table(facts.items()), *listings])}
+    parts |= {"text": folded("As text", f"<pre>{escaped(text)}</pre>"), "data": _data(data)}
+    parts |= {"style": _themes() + asset("page.css"), "script": asset("page.js")}
+    return filled_asset("page.html", parts)
 
 
 def escaped(text: str) -> str:
@@ -212,16 +193,6 @@ def folded(title: str, body: str, *, is_open: bool = False) -> str:
     """
     opened = " open" if is_open else ""
     return f"<details{opened}><summary>{escaped(title)}</summary>{body}</details>"
-
-
-@cache
-def asset(name: str) -> str:
-    """Return a style sheet or script of the package.
-
-    >>> asset("page.css").splitlines()[0]
-    ':root { color-scheme: light dark; }'
-    """
-    return (files("poplite.viz") / "assets" / name).read_text("utf-8")
 
 
 def _data(data: str) -> str:

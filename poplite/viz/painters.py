@@ -3,7 +3,11 @@ r"""The forms of one picture: text, SVG, JSON, CSV and a page, each made when it
 JSON has the same outer form for all.  Its keys are sorted and everything outside ASCII is escaped,
 so equal data gives equal bytes, whatever is written to; names come back verbatim.
 
-    >>> print(json_text("tiles", {"title": "caf\u00e9"}), end="")
+    >>> class Cafe(PictureData):
+    ...     KIND = "tiles"
+    ...     def data(self):
+    ...         return {"title": "caf\u00e9"}
+    >>> print(Cafe().json(), end="")
     {
      "poplite": "tiles",
      "title": "caf\u00e9",
@@ -36,6 +40,10 @@ R = TypeVar("R")
 
 Table: TypeAlias = tuple[Sequence[str], Sequence[Sequence[object]]]
 """Titles and rows of the CSV form."""
+
+
+VERSION = 1
+"""Rises when a reader of the earlier form would go wrong."""
 
 
 class PictureData:
@@ -79,11 +87,15 @@ class PictureData:
 
     def json(self) -> str:
         """Return the data as JSON."""
-        return json_text(self.KIND, self.data())
+        outer = {"poplite": self.KIND, "version": VERSION, **self.data()}
+        return json.dumps(outer, indent=1, sort_keys=True, allow_nan=False) + "\n"
 
     def csv(self) -> str:
-        """Return the table as comma-separated values."""
-        return csv_text(*self.table())
+        """Return the table as comma-separated values; names that hold commas are quoted."""
+        titles, rows = self.table()
+        file = io.StringIO()
+        csv.writer(file, lineterminator="\n").writerows([titles, *rows])
+        return file.getvalue()
 
     def markdown(self) -> str:
         """Return the data as a table of Markdown."""
@@ -118,19 +130,6 @@ def users_function(**kinds: ArgumentKind) -> Callable[[Callable[P, R]], Callable
 
 # -- data as text ----------------------------------------------------------------------------------
 
-VERSION = 1
-"""Rises when a reader of the earlier form would go wrong."""
-
-
-def json_text(kind: str, data: Mapping[str, object]) -> str:
-    """Return the data of one kind of picture as JSON.
-
-    >>> json.loads(json_text("program", {"steps": 3}))["steps"]
-    3
-    """
-    outer = {"poplite": kind, "version": VERSION, **data}
-    return json.dumps(outer, indent=1, sort_keys=True, allow_nan=False) + "\n"
-
 
 def by_field(row: Any, *without: str) -> dict[str, Any]:
     """Return the values of a dataclass by the names of its fields, without some."""
@@ -150,14 +149,3 @@ def as_data(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: as_data(each) for key, each in value.items()}
     return [as_data(each) for each in value] if isinstance(value, list | tuple) else value
-
-
-def csv_text(heading: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    r"""Return a table as comma-separated values; names that hold commas or quotes are quoted.
-
-    >>> csv_text(["step", "bytes"], [["a, b", 4]])
-    'step,bytes\n"a, b",4\n'
-    """
-    file = io.StringIO()
-    csv.writer(file, lineterminator="\n").writerows([heading, *rows])
-    return file.getvalue()

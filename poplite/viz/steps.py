@@ -40,7 +40,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -248,18 +247,13 @@ def per_cycle_text(number: float | None, unknown: str) -> str:
     return "<0.01" if 0 < number < 0.005 else f"{number:.2f}"
 
 
-def _less_of(part: TimePart, row: StepRow) -> float:
-    """Return the key that puts the steps with most of a part of time first."""
-    return -row.time[part]
-
-
 SORTS: dict[str, Callable[[StepRow], Any]] = {
     "cycles": lambda row: -row.step.cycles,
     "program": lambda row: 0,
     "balance": lambda row: row.step.tile_balance,
     "times": lambda row: -row.step.executions,
     "name": lambda row: row.step.name,
-    **{part: partial(_less_of, part) for part in TIME_PARTS},
+    **{part: lambda row, part=part: -row.time[part] for part in TIME_PARTS},
 }
 """How steps are sorted: by name of the order; equal ones stay in the order of the program."""
 

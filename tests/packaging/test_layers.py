@@ -139,7 +139,7 @@ LOADED_BY_NAME = {
     "simulator.run.binding": "none: it knows classes of the library by their module",
     "testing.forms": "the folder of headers in C++",
     "tools.command": "itself, in the processes of ranks",
-    "viz.paint_html": "the folder of style sheets",
+    "viz.draw.svg": "the folder of style sheets",
     "tools.viz.commands": "pictures of reports, each by the module and name of its function",
     "tools.viz.flags": "none: the package of functions that run subcommands",
 }

@@ -20,7 +20,9 @@ import hashlib
 import math
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeAlias
@@ -244,7 +246,26 @@ HATCHED = {
 
 # -- style sheet -----------------------------------------------------------------------------------
 
-FONT = "ui-sans-serif,system-ui,'Segoe UI',Roboto,'Helvetica Neue',Arial,'DejaVu Sans',sans-serif"
+
+@cache
+def asset(name: str) -> str:
+    """Return a style sheet or script of the package.
+
+    >>> asset("page.css").splitlines()[0]
+    ':root { color-scheme: light dark; }'
+    """
+    return (files("poplite.viz") / "assets" / name).read_text("utf-8")
+
+
+def filled_asset(name: str, parts: Mapping[str, str]) -> str:
+    """Return an asset with its parts, whose names are between `@@` in it.
+
+    >>> filled_asset("themed.css", LIGHT).splitlines()[0]
+    '.poplite .page{fill:#ffffff}'
+    """
+    pieces = enumerate(asset(name).split("@@"))
+    return "".join(parts[piece] if number % 2 else piece for number, piece in pieces)
+
 
 DARK_PAGE = "@media (prefers-color-scheme:dark)"
 
@@ -252,51 +273,15 @@ Rules: TypeAlias = list[tuple[str, str]]
 """Selectors and their declarations, in the order of the sheet: later ones win."""
 
 
-def _themed(*, dark: bool) -> Rules:
+def _themed(*, dark: bool) -> str:
     """Return the rules that differ between a light and a dark page."""
-    colors = DARK if dark else LIGHT
     ramp, ramp_ink = (each[::-1] if dark else each for each in (RAMP, RAMP_INK))
-    rules = [
-        (".page", f"fill:{colors['page']}"),
-        (".veil", f"fill:{colors['page']}"),
-        (".seam", f"stroke:{colors['page']}"),
-        (".ink", f"fill:{colors['ink']}"),
-        (".soft", f"fill:{colors['soft']}"),
-        (".dots", f"fill:{colors['soft']}"),
-        (".hatch", f"stroke:{colors['soft']}"),
-        (".none", f"fill:{colors['empty']}"),
-        (".rule", f"stroke:{colors['line']}"),
-        (".mark", f"stroke:{colors['mark']}"),
-        (".halo", f"stroke:{colors['page']};fill:{colors['page']}"),
-    ]
-    rules += [(f".q{step}", f"fill:{color}") for step, color in enumerate(ramp)]
+    rules = [(f".q{step}", f"fill:{color}") for step, color in enumerate(ramp)]
     rules += [(f".i{step}", f"fill:{color}") for step, color in enumerate(ramp_ink)]
     for k in range(len(CATEGORIES)):
         rules.append((f".c{k}", f"fill:{color_of(f'c{k}', dark=dark)}"))
         rules.append((f".k{k}", f"fill:{ink_on(f'c{k}', dark=dark)}"))
-    return rules
-
-
-def _fixed() -> Rules:
-    """Return the rules that hold on every page."""
-    return [
-        ("text", f"font-family:{FONT};font-size:11px"),
-        (".head", "font-size:15px;font-weight:600"),
-        (".line", "font-size:12px"),
-        (".small", "font-size:10px"),
-        (".mid", "text-anchor:middle"),
-        (".end", "text-anchor:end"),
-        (".over", f"fill:{OVER_LIMIT}"),
-        (".bang", "fill:#fff;font-weight:700"),
-        (".rule", "fill:none;stroke-width:1"),
-        (".mark", "fill:none;stroke-width:1.6"),
-        (".fine", "stroke-width:.8"),
-        (".halo", "stroke-width:4;stroke-linejoin:round"),
-        (".flush", "shape-rendering:crispEdges"),
-        (".seam", "stroke-width:.75"),
-        (".hatch", "stroke-width:1.2"),
-        (".veil", "fill-opacity:.72;fill-rule:evenodd;pointer-events:none"),
-    ]
+    return filled_asset("themed.css", DARK if dark else LIGHT) + _css(rules)
 
 
 FAINT = {"ribbon": ".4", "haze": ".12"}
@@ -308,9 +293,9 @@ def _css(rules: Rules) -> str:
     return "".join(f".poplite {selector}{{{declared}}}\n" for selector, declared in rules)
 
 
-_LIGHT = _themed(dark=False)
+_SHAPES = filled_asset("shapes.css", {"over": OVER_LIMIT})
 
-STYLE = _css(_LIGHT) + _css(_fixed()) + f"{DARK_PAGE}{{\n" + _css(_themed(dark=True)) + "}\n"
+STYLE = f"{_themed(dark=False)}{_SHAPES}{DARK_PAGE}{{\n{_themed(dark=True)}}}\n"
 """The style sheet of every picture, for light and dark pages."""
 
 

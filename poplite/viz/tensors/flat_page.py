@@ -28,6 +28,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import fields, replace
 from functools import partial
 from typing import Any
 
@@ -220,14 +221,13 @@ class Rectangles:
         >>> page.clipped(2, 3).bottom, page.clipped(2, 3).right
         (array([2]), array([3]))
         """
-        keep = (self.top < rows) & (self.left < columns)
-        return Rectangles(
-            self.top[keep],
-            np.minimum(self.bottom[keep], rows),
-            self.left[keep],
-            np.minimum(self.right[keep], columns),
-            self.value[keep],
-        )
+        kept = self.picked((self.top < rows) & (self.left < columns))
+        bottom, right = np.minimum(kept.bottom, rows), np.minimum(kept.right, columns)
+        return replace(kept, bottom=bottom, right=right)
+
+    def picked(self, at: npt.NDArray[Any]) -> Rectangles:
+        """Return those at some positions, or where it is true."""
+        return Rectangles(*(getattr(self, each.name)[at] for each in fields(self)))
 
 
 def rectangles(begin: Int64, length: Int64, value: Int64, columns: int) -> Rectangles:
@@ -269,10 +269,9 @@ def _joined(top: Int64, bottom: Int64, left: Int64, right: Int64, value: Int64) 
         | (value[1:] != value[:-1])
     )
     ends = np.roll(starts, -1)
-    top, bottom = top[starts], bottom[ends]
-    left, right, value = left[starts], right[starts], value[starts]
-    order = np.lexsort((left, top))
-    return Rectangles(top[order], bottom[order], left[order], right[order], value[order])
+    top, left = top[starts], left[starts]
+    found = Rectangles(top, bottom[ends], left, right[starts], value[starts])
+    return found.picked(np.lexsort((left, top)))
 
 
 def coarse(page: Rectangles, rows: int, columns: int, cells: tuple[int, int]) -> Rectangles:
@@ -677,10 +676,7 @@ def _ticks(page: Page, ruler: _Ruler) -> str:
 def _across(page: Rectangles, row: int) -> Rectangles:
     """Return the rectangles that a row cuts, from left to right."""
     keep = np.flatnonzero((page.top <= row) & (row < page.bottom))
-    keep = keep[np.argsort(page.left[keep])]
-    return Rectangles(
-        page.top[keep], page.bottom[keep], page.left[keep], page.right[keep], page.value[keep]
-    )
+    return page.picked(keep[np.argsort(page.left[keep])])
 
 
 def _row(tiles: Rectangles, view: Rectangles | None, ruler: _Ruler, need: int, style: Style) -> str:

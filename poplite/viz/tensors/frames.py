@@ -271,13 +271,8 @@ def strip_of(tensors: Sequence[Tensor]) -> tuple[Strip, Int64]:
     """Return the strip of the variables below tensors, and the address where each begins."""
     variables = variables_of(tensors)
     first = np.cumsum([0, *(variable.num_elements for variable in variables)])
-    begin, length, tile = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    for variable, start in zip(variables, first.tolist(), strict=False):
-        breaks, owner = variable.mapping.pieces()
-        begin.append(breaks[:-1] + start)
-        length.append(np.diff(breaks))
-        tile.append(owner.astype(np.int64))
-    pieces = TileRuns(np.concatenate(begin), np.concatenate(length), np.concatenate(tile))
+    held = [variable.mapping.pieces() for variable in variables]
+    pieces = _end_to_end([np.diff(breaks) for breaks, _ in held], [owner for _, owner in held])
     names = tuple(variable.name for variable in variables)
     base = np.array([variable.storage.base for variable in variables], np.int64)
     return Strip(names, first, pieces), base
@@ -305,7 +300,14 @@ def pieces_of(tensor: Tensor) -> TileRuns:
     """Return the tiles of the elements of a tensor, in row-major order."""
     owners = [(v.storage.base, v.mapping) for v in variables_of([tensor])]
     tile, _, length = split(owners, *runs(tensor.view))
-    return joined(TileRuns(np.cumsum(length) - length, length, tile))
+    return joined(_end_to_end([length], [tile]))
+
+
+def _end_to_end(length: Sequence[Int64], tile: Sequence[Int64]) -> TileRuns:
+    """Return runs of which each begins where the one before ends, from their columns in parts."""
+    nothing = np.empty(0, np.int64)
+    sizes, tiles = (np.concatenate([nothing, *parts]).astype(np.int64) for parts in (length, tile))
+    return TileRuns(np.cumsum(sizes) - sizes, sizes, tiles)
 
 
 def joined(pieces: TileRuns) -> TileRuns:
@@ -470,12 +472,8 @@ def _together(name: str, edges: list[Tensor], frames: list[Frame]) -> Frame:
         return frames[0]
     sizes = [frame.num_elements for frame in frames]
     shape = (len(sizes), sizes[0]) if len(set(sizes)) == 1 else (sum(sizes),)
-    starts = np.cumsum([0, *sizes[:-1]]).tolist()
-    pieces = TileRuns(
-        np.concatenate([f.pieces.begin + k for f, k in zip(frames, starts, strict=True)]),
-        np.concatenate([f.pieces.length for f in frames]),
-        np.concatenate([f.pieces.tile for f in frames]),
-    )
+    parts = [frame.pieces for frame in frames]
+    pieces = _end_to_end([each.length for each in parts], [each.tile for each in parts])
     begin = np.concatenate([frame.begin for frame in frames])
     length = np.concatenate([frame.length for frame in frames])
     return Frame(name, frames[0].type_name, shape, begin, length, joined(pieces))
