@@ -23,9 +23,8 @@ pictures of tensors, and views and operations as text.
 
 `draw` holds what all of them are made of: words with units, columns, the terminal, SVG, PNG, HTML,
 JSON, and layouts.  `painters` lists the forms of each picture, and three doors lead to it: the
-functions that users call and that are listed here, in `pictures` and beside the pictures of
-reports; `notebook`, which draws what a notebook shows (`poplite.display` calls it); and
-`poplite.tools.viz`, the command line.
+functions that users call and that are listed here, in `pictures`; `notebook`, which draws what a
+notebook shows (`poplite.display` calls it); and `poplite.tools.viz`, the command line.
 
 Imports go one way: colours, `draw`, marks, painters, pictures of reports, `tensors` and `program`,
 then `summary`, `dataflow`, and `notebook` and `pictures`.  Nothing below imports a module
@@ -37,19 +36,18 @@ has a layout of its own, and a better one where Graphviz is installed (`draw.lay
 
 from poplite.public import names_of
 from poplite.viz.draw.svg import SvgText as SvgText
-from poplite.viz.memory import (
-    liveness_svg as liveness_svg,
-    liveness_text as liveness_text,
-    memory_svg as memory_svg,
-    memory_text as memory_text,
-)
-from poplite.viz.one_tile import tile_svg as tile_svg, tile_text as tile_text
 from poplite.viz.pictures import (
     graph_dot as graph_dot,
     graph_svg as graph_svg,
     graph_text as graph_text,
+    liveness_svg as liveness_svg,
+    liveness_text as liveness_text,
+    memory_svg as memory_svg,
+    memory_text as memory_text,
     program_svg as program_svg,
     program_text as program_text,
+    quantity_svg as quantity_svg,
+    quantity_text as quantity_text,
     regions_svg as regions_svg,
     regions_text as regions_text,
     summary_svg as summary_svg,
@@ -57,11 +55,12 @@ from poplite.viz.pictures import (
     tensor_html as tensor_html,
     tensor_svg as tensor_svg,
     tensor_text as tensor_text,
+    tile_svg as tile_svg,
+    tile_text as tile_text,
     tiles_html as tiles_html,
     tiles_svg as tiles_svg,
     tiles_text as tiles_text,
 )
-from poplite.viz.tile_map import quantity_svg as quantity_svg, quantity_text as quantity_text
 
 __all__ = names_of(globals())
 

@@ -18,7 +18,6 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.errors import one_of
 from poplite.frozen import frozen
 from poplite.report import Report
 from poplite.report.memory import (
@@ -34,8 +33,7 @@ from poplite.report.memory import (
 )
 from poplite.text import amount
 from poplite.viz.colours import MEMORY, Role, category_role
-from poplite.viz.draw.svg import SvgText
-from poplite.viz.draw.words import Style, name_text, share_text, size_text
+from poplite.viz.draw.words import name_text, share_text, size_text
 from poplite.viz.marks import (
     MOST_ROWS,
     BarPart,
@@ -62,7 +60,7 @@ from poplite.viz.names import (
     title_of,
 )
 from poplite.viz.one_tile import Thing, things_listing, things_on
-from poplite.viz.painters import PictureData, Table, as_data, users_function
+from poplite.viz.painters import PictureData, Table, as_data
 
 Stack = Literal["kind", "variable", "live"]
 Sort = Literal["tile", "size"]
@@ -461,118 +459,3 @@ def _live_rows(
         )
         for step in shown
     )
-
-
-# -- users' functions ------------------------------------------------------------------------------
-
-_checked = users_function(Stack=one_of(*STACKS), Sort=one_of(*SORTS))
-
-
-@_checked
-def memory_text(
-    report: Report,
-    *,
-    stack: Stack = "kind",
-    sort: Sort = "tile",
-    top: int = TOP,
-    width: int = 80,
-    color: bool = False,
-    ascii_only: bool = False,
-) -> str:
-    """Draw what every tile needs, and list what lies on the fullest one, as text.
-
-    Args:
-        report: of an engine, or loaded; nothing needs to have run.
-        stack: what is told of the fullest tile: kinds of things, the largest things, or what is
-            always live.
-        sort: "tile" by number, or "size" for the fullest first.
-        top: how many things of the fullest tile are listed.
-        width: columns to fit.
-        color: whether to write escape codes for a terminal.
-        ascii_only: whether to keep to ASCII.
-
-    Returns:
-        Lines, each ended by a newline.
-
-    Raises:
-        InvalidOption: when memory is not modelled.
-
-    >>> import poplite as pl
-    >>> graph = pl.Graph(pl.Target(tiles=2))
-    >>> x = graph.add_variable(pl.FLOAT, (100,), "x", mapping=1)
-    >>> memory_text(pl.Engine(graph, pl.Sequence()).report()).splitlines()[0]
-    'memory: fits; fullest tile 1: 3,568 B of 638,976 B, 0.6%'
-    """
-    bars = memory_bars(report, stack=stack, sort=sort, top=top)
-    return bars.text(Style(color, ascii_only, width))
-
-
-@_checked
-def memory_svg(
-    report: Report, *, stack: Stack = "kind", sort: Sort = "tile", top: int = TOP
-) -> SvgText:
-    """Draw what every tile needs, and list what lies on the fullest one, as SVG.
-
-    It takes and raises what `memory_text` does, but for what is of text alone.
-
-    Returns:
-        The picture.
-
-    >>> import poplite as pl
-    >>> memory_svg(pl.Engine(pl.Graph(), pl.Sequence()).report())[:4]
-    '<svg'
-    """
-    return memory_bars(report, stack=stack, sort=sort, top=top).svg()
-
-
-@_checked
-def liveness_text(
-    report: Report,
-    tile: int | str = WORST,
-    *,
-    top: int | None = None,
-    width: int = 80,
-    color: bool = False,
-    ascii_only: bool = False,
-) -> str:
-    """Draw what a tile needs in each step, as text.
-
-    Args:
-        report: of an engine, or loaded; nothing needs to have run.
-        tile: its number, or "worst" for the fullest one.
-        top: how many steps, those that need most; left out, all.
-        width: columns to fit.
-        color: whether to write escape codes for a terminal.
-        ascii_only: whether to keep to ASCII.
-
-    Returns:
-        Lines, each ended by a newline.
-
-    Raises:
-        InvalidTileMapping: when there is no such tile.
-        InvalidOption: when memory is not modelled.
-
-    >>> import poplite as pl
-    >>> graph = pl.Graph(pl.Target(tiles=2))
-    >>> a, b, c = (graph.add_variable(pl.INT, (9,), name, mapping=0) for name in "abc")
-    >>> engine = pl.Engine(graph, pl.Sequence(pl.Copy(a, b), pl.Copy(b, c)))
-    >>> print(liveness_text(engine.report(), top=1, width=60).splitlines()[3])
-    1  Copy 'a' -> 'b'  36 B  peak  vvvvvvvvvvvvvvvvvv  'b' 36 B
-    """
-    return live_steps(report, tile, top=top).text(Style(color, ascii_only, width))
-
-
-@_checked
-def liveness_svg(report: Report, tile: int | str = WORST, *, top: int | None = None) -> SvgText:
-    """Draw what a tile needs in each step, as SVG.
-
-    It takes and raises what `liveness_text` does, but for what is of text alone.
-
-    Returns:
-        The picture.
-
-    >>> import poplite as pl
-    >>> liveness_svg(pl.Engine(pl.Graph(), pl.Sequence()).report())[:4]
-    '<svg'
-    """
-    return live_steps(report, tile, top=top).svg()

@@ -18,8 +18,7 @@ from poplite.report import Report
 from poplite.report.execution import TIME_PARTS, TimePart
 from poplite.report.memory import NO_STEP, bytes_by_step, peaks_of, thing_kind
 from poplite.viz.colours import MEMORY, SPENT, Role
-from poplite.viz.draw.svg import SvgText
-from poplite.viz.draw.words import Style, name_text, share_text, size_text
+from poplite.viz.draw.words import name_text, share_text, size_text
 from poplite.viz.marks import (
     Legend,
     LengthStrip,
@@ -44,7 +43,7 @@ from poplite.viz.names import (
     places_of,
     tile_number,
 )
-from poplite.viz.painters import PictureData, users_function
+from poplite.viz.painters import PictureData
 
 if TYPE_CHECKING:
     from poplite.report.compilation import Compilation
@@ -365,61 +364,3 @@ def _cycles(ran: Sequence[ExecutionStep], tile: int) -> dict[TimePart, int]:
             found["sync"] += phase.sync
     found["waiting"] = sum(step.cycles for step in ran) - sum(found.values())
     return {part: cycles for part, cycles in found.items() if cycles > 0}
-
-
-# -- users' functions ------------------------------------------------------------------------------
-
-_checked = users_function()
-
-
-@_checked
-def tile_text(
-    report: Report,
-    tile: int,
-    *,
-    step: str | None = None,
-    width: int = 80,
-    color: bool = False,
-    ascii_only: bool = False,
-) -> str:
-    """Draw the memory of a tile by address, and list what lies and runs there, as text.
-
-    Args:
-        report: of an engine, or loaded.
-        tile: its number.
-        step: number or name of a step; left out, the one in which the tile needs most.
-        width: columns to fit.
-        color: whether to write escape codes for a terminal.
-        ascii_only: whether to keep to ASCII.
-
-    Returns:
-        Lines, each ended by a newline.
-
-    Raises:
-        InvalidTileMapping: when there is no such tile.
-        UnknownName: when there is no such step.
-        InvalidOption: when memory is not modelled.
-
-    >>> import poplite as pl
-    >>> graph = pl.Graph(pl.Target(tiles=2))
-    >>> x = graph.add_variable(pl.FLOAT, (100,), "x", mapping=1)
-    >>> print(tile_text(pl.Engine(graph, pl.Sequence()).report(), 1).splitlines()[0])
-    tile 1: 3,568 B of 638,976 B, 0.6%
-    """
-    return tile_contents(report, tile, step=step).text(Style(color, ascii_only, width))
-
-
-@_checked
-def tile_svg(report: Report, tile: int, *, step: str | None = None) -> SvgText:
-    """Draw the memory of a tile by address, and list what lies and runs there, as SVG.
-
-    It takes and raises what `tile_text` does, but for what is of text alone.
-
-    Returns:
-        The picture.
-
-    >>> import poplite as pl
-    >>> tile_svg(pl.Engine(pl.Graph(), pl.Sequence()).report(), 0)[:4]
-    '<svg'
-    """
-    return tile_contents(report, tile, step=step).svg()

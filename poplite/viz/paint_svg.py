@@ -561,10 +561,7 @@ def _lanes(lanes: marks.TimeLanes, pen: Pen) -> None:
 
 
 def _grid(
-    canvas: Canvas,
-    roles: Sequence[Role],
-    rows: list[list[int]],
-    place: tuple[float, float, int],
+    canvas: Canvas, roles: Sequence[Role], rows: list[list[int]], place: tuple[float, float, int]
 ) -> None:
     """Paint rows of cells at a place, of which a row is as high as said."""
     left, top, side = place

@@ -20,23 +20,18 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from typing import Any, ClassVar, ParamSpec, TypeAlias, TypeVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from poplite.errors import ArgumentKind, annotated, instance_of
-from poplite.report import Report
 from poplite.viz.draw.svg import SvgText
 from poplite.viz.draw.words import DEFAULT_STYLE, Style
 from poplite.viz.marks import Listing, Picture
 from poplite.viz.paint_html import page
 from poplite.viz.paint_svg import paint_svg
 from poplite.viz.paint_text import paint_text
-
-P = ParamSpec("P")
-R = TypeVar("R")
 
 Table: TypeAlias = tuple[Sequence[str], Sequence[Sequence[object]]]
 """Titles and rows of the CSV form."""
@@ -117,15 +112,6 @@ class PictureData:
         """Return a page; `command` writes it, where one does."""
         parts = self.page_svg(), self.tables(), self.text(), self.json()
         return page(self.PAGE, self.subject, self.facts(), *parts, command=command)
-
-
-def users_function(**kinds: ArgumentKind) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Return what checks the arguments of a function that draws a report.
-
-    `kinds` are those of annotations other than `Report`, by name.
-    """
-    report = instance_of(Report, "a report, as engine.report() returns it")
-    return annotated("viz", {"Report": report, **kinds})
 
 
 # -- data as text ----------------------------------------------------------------------------------

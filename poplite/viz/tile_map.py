@@ -15,21 +15,20 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
-from poplite.errors import InvalidOption, PopliteError, one_of
+from poplite.errors import InvalidOption, PopliteError
 from poplite.frozen import frozen
 from poplite.graph.space import variable_named
 from poplite.graph.tile_mapping import NO_TILE, ranges
 from poplite.report import Report
 from poplite.report.memory import Memory
 from poplite.text import amount
-from poplite.viz.draw.svg import SvgText
-from poplite.viz.draw.words import Style, name_text, size_text
+from poplite.viz.draw.words import name_text, size_text
 from poplite.viz.marks import (
     Histogram,
     ListColumn,
@@ -49,7 +48,7 @@ from poplite.viz.names import (
     noted,
     of_replicas,
 )
-from poplite.viz.painters import PictureData, as_data, by_field, users_function
+from poplite.viz.painters import PictureData, as_data, by_field
 
 if TYPE_CHECKING:
     from poplite.graph.compute_sets.compute_set import ComputeSet
@@ -571,75 +570,3 @@ def _on_tiles(value: Int64) -> str:
     used = np.flatnonzero(value)
     where = f" ({ranges(used)})" if 0 < len(used) < len(value) else ""
     return f"on {len(used):,} of {amount(len(value), 'tile')}{where}"
-
-
-# -- users' functions ------------------------------------------------------------------------------
-
-_checked = users_function(Quantity=one_of(*QUANTITIES), Scale=one_of(*get_args(Scale)))
-
-
-@_checked
-def quantity_text(
-    report: Report,
-    by: Quantity = "memory",
-    *,
-    step: str | None = None,
-    scale: Scale | None = None,
-    tiles: range | None = None,
-    width: int = 80,
-    color: bool = False,
-    ascii_only: bool = False,
-) -> str:
-    """Draw the tile map of what a report knows of every tile, as text.
-
-    Args:
-        report: of an engine, or loaded.
-        by: "memory" that tiles need or have "free", "vertices", "cycles" busy or "waited" for other
-            tiles, bytes "sent", "received", or "copied" on their tile.
-        step: number, range as in "3:7", or name of a step; left out, all of them.
-        scale: where colours begin, "zero" or "least"; left out, the least, where that is over half
-            of the most.
-        tiles: which are drawn; left out, all.
-        width: columns to fit.
-        color: whether to write escape codes for a terminal.
-        ascii_only: whether to keep to ASCII.
-
-    Returns:
-        Lines, each ended by a newline.
-
-    Raises:
-        UnknownName: when there is no such step.
-        InvalidOption: when there are no such tiles, a step is named for memory, or memory is not
-            modelled.
-
-    >>> import poplite as pl
-    >>> graph = pl.Graph(pl.Target(tiles=2))
-    >>> x = graph.add_variable(pl.FLOAT, (100,), "x", mapping=1)
-    >>> print(quantity_text(pl.Engine(graph, pl.Sequence()).report()).splitlines()[2])
-    most 3,568 B (tile 1), least 3,168 B (tile 0)
-    """
-    found = quantity_map(report, by, step=step, scale=scale, tiles=tiles)
-    return found.text(Style(color, ascii_only, width))
-
-
-@_checked
-def quantity_svg(
-    report: Report,
-    by: Quantity = "memory",
-    *,
-    step: str | None = None,
-    scale: Scale | None = None,
-    tiles: range | None = None,
-) -> SvgText:
-    """Draw the tile map of what a report knows of every tile, as SVG.
-
-    It takes and raises what `quantity_text` does, but for what is of text alone.
-
-    Returns:
-        The picture.
-
-    >>> import poplite as pl
-    >>> quantity_svg(pl.Engine(pl.Graph(), pl.Sequence()).report())[:4]
-    '<svg'
-    """
-    return quantity_map(report, by, step=step, scale=scale, tiles=tiles).svg()

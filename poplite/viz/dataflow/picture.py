@@ -23,13 +23,7 @@ from poplite.program import Program, Sequence as Steps
 from poplite.program.base import checked
 from poplite.text import clipped, items_or_none, of_type
 from poplite.viz.colours import LIGHT, THINGS, Role, color_of, ink_on
-from poplite.viz.dataflow.graph import (
-    Dataflow,
-    Edge,
-    Node,
-    dataflow_of,
-    dataflow_of_report,
-)
+from poplite.viz.dataflow.graph import Dataflow, Edge, Node, dataflow_of, dataflow_of_report
 from poplite.viz.dataflow.links import NOUNS, NodeKind
 from poplite.viz.draw.layouts import GAP, LayeredLayout, LayoutLink, layered
 from poplite.viz.draw.svg import Canvas, number, text_width
