@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from poplite.text import amount
 from poplite.viz.colours import MEMORY, SPENT, Role
 from poplite.viz.draw.words import cut, name_text, share_text, size_text
 from poplite.viz.marks import (
+    BarCell,
     FactList,
     Gap,
     Legend,
@@ -489,13 +490,6 @@ def classes_text(counts: Sequence[tuple[str, int]]) -> str:
 MOST_FINDINGS = 6
 
 
-class OverviewPart(NamedTuple):
-    """A part of a bar, and its length."""
-
-    role: Role
-    size: float
-
-
 @frozen
 class Overview(PictureData):
     """What is drawn.
@@ -509,9 +503,9 @@ class Overview(PictureData):
         note: what the cycles are of; empty where they are those of a run.
     """
 
-    time: tuple[OverviewPart, ...]
+    time: BarCell
     tile: int | None
-    memory: tuple[OverviewPart, ...]
+    memory: BarCell
     findings: tuple[Finding, ...]
     limit_bytes: int
     note: str = ""
@@ -519,7 +513,7 @@ class Overview(PictureData):
     def picture(self) -> Picture:
         """Return a strip of time, a strip of memory, and what to look at first.
 
-        >>> parts = (OverviewPart(SPENT["sync"], 9),)
+        >>> parts = ((SPENT["sync"], 9),)
         >>> Overview(parts, None, (), (), 9).picture().marks[0].text
         "where a tile's time goes, on average"
         """
@@ -528,7 +522,7 @@ class Overview(PictureData):
             marks += [Words(name_text(self.note))] if self.note else []
             marks += [Words("where a tile's time goes, on average", "strong"), *_strip(self.time)]
         if self.memory:
-            needed = int(sum(part.size for part in self.memory))
+            needed = int(sum(size for _, size in self.memory))
             over = "! over the limit, " if needed > self.limit_bytes else ""
             said = f"{over}what fills tile {self.tile:,}, the fullest: {size_text(needed)}"
             marks += [Words(said, "strong"), *_strip(self.memory, self.limit_bytes)]
@@ -548,28 +542,27 @@ def overview_of(report: Report) -> Overview:
     >>> graph = pl.Graph(pl.Target(tiles=2))
     >>> x = graph.add_variable(pl.INT, (500,), "x", mapping=1)
     >>> overview_of(pl.Engine(graph, pl.Sequence()).report()).memory[0]
-    OverviewPart(role=Role(words='variables', ...), size=2000)
+    (Role(words='variables', ...), 2000)
     """
     memory, spent = report.compilation.modelled, report.shown.time_parts()
-    time = [OverviewPart(SPENT[part], cycles) for part, cycles in spent.items()]
     tile = None if memory is None else memory.including_gaps.worst_tile
     held = []
     if memory is not None and tile is not None:
         kinds = peaks_of(memory).kinds()
-        held = [OverviewPart(MEMORY[name], int(each[tile])) for name, each in kinds.items()]
+        held = [(MEMORY[name], int(each[tile])) for name, each in kinds.items()]
     return Overview(
-        time=tuple(part for part in time if part.size > 0),
+        time=tuple((SPENT[part], cycles) for part, cycles in spent.items() if cycles > 0),
         tile=tile,
-        memory=tuple(part for part in held if part.size > 0),
+        memory=tuple((role, size) for role, size in held if size > 0),
         findings=report.insights.findings[:MOST_FINDINGS],
         limit_bytes=report.compilation.target.tile_memory_bytes,
         note=report.run_note,
     )
 
 
-def _strip(parts: Sequence[OverviewPart], limit: int | None = None) -> tuple[Mark, ...]:
+def _strip(parts: BarCell, limit: int | None = None) -> tuple[Mark, ...]:
     """Return parts one after the other, and the share of each."""
-    whole, end, lain, roles = sum(part.size for part in parts), 0.0, [], []
+    whole, end, lain, roles = sum(size for _, size in parts), 0.0, [], []
     for role, size in parts:
         words = f"{role.words} {share_text(size / whole)}"
         begin, end = end, end + size

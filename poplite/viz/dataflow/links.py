@@ -418,10 +418,8 @@ def _touched(work: _Work, shares_of: _VariableShares) -> Touched:
                 add(shares_of(tensor.view), field.name, reads=field.reads, writes=field.writes)
         for block in thing.vertices.blocks():
             for name, edges in block.edges.items():
-                field, shares = (
-                    block.vertex_class.fields[name],
-                    _shares_of_edges(block.graph, edges),
-                )
+                field = block.vertex_class.fields[name]
+                shares = _shares_of_edges(block.graph, edges)
                 add(shares, name, reads=field.reads, writes=field.writes)
     else:
         written = thing.writes

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from poplite.errors import ControlProgramError
@@ -453,19 +454,15 @@ def _look(node: Node) -> dict[str, str]:
     return look | {"fillcolor": color_of(kind), "fontcolor": ink_on(kind)}
 
 
-def _label(*lines: str) -> str:
-    """Return lines as a label without any markup."""
-    return _verbatim(lines, r"\\")
-
-
-def _tooltip(*lines: str) -> str:
-    """Return lines as a tooltip, in which Graphviz resolves escapes twice."""
-    return _verbatim(lines, r"\\\\")
-
-
-def _verbatim(lines: Iterable[str], backslash: str) -> str:
+def _verbatim(backslash: str, *lines: str) -> str:
+    """Return lines without any markup."""
     import graphviz
 
     escaped = [line.replace("&", "&amp;").replace("\\", backslash) for line in lines if line]
     text: str = graphviz.nohtml(r"\n".join(escaped))
     return text
+
+
+_label = partial(_verbatim, r"\\")
+_tooltip = partial(_verbatim, r"\\\\")
+"""In a tooltip Graphviz resolves escapes twice."""

@@ -21,7 +21,7 @@ understanding of hierarchical system structures" (1981).
 Graphviz is `dot` on the path, else the pygraphviz package.  Neither is needed: without them DOT
 text can be taken to a machine that has Graphviz.
 
->>> graphviz_picture("digraph {", "svg").content is None
+>>> graphviz_picture("digraph {", "svg")[0] is None
 True
 """
 
@@ -265,15 +265,10 @@ def _spread(
 FORMATS = ("svg", "png", "pdf")
 
 
-class GraphvizForm(NamedTuple):
-    """The bytes of a picture's file, or the reason why there is none."""
-
-    content: bytes | None
-    reason: str
-
-
-def graphviz_picture(dot: str, form: str) -> GraphvizForm:
+def graphviz_picture(dot: str, form: str) -> tuple[bytes | None, str]:
     """Draw DOT text with the first Graphviz that can; `form` is one of `FORMATS`.
+
+    Returns the bytes of a file, or None and why there are none.
 
     A Graphviz that fails is treated like one that is missing.
     """
@@ -281,10 +276,10 @@ def graphviz_picture(dot: str, form: str) -> GraphvizForm:
     reasons = []
     for name, draw in graphviz_links():
         try:
-            return GraphvizForm(draw(dot, form), "")
+            return draw(dot, form), ""
         except Exception as error:  # whatever a broken installation raises is reported
             reasons.append(f"{name} failed: {_first_line(error)}")
-    return GraphvizForm(None, "; ".join(reasons) or "no Graphviz found")
+    return None, "; ".join(reasons) or "no Graphviz found"
 
 
 def graphviz_links() -> Iterator[tuple[str, Callable[[str, str], bytes]]]:

@@ -313,15 +313,10 @@ def additional(kinds: Iterable[str]) -> str:
 
 
 def _added(kinds: Iterable[str], page: int) -> Rules:
-    colors = [
-        (f".{kind}", f"fill:{ADDITIONAL[kind][page]}") for kind in ADDITIONAL if kind in kinds
-    ]
-    colors += [
-        (f".on-{kind}", f"fill:{ink_on(kind, dark=bool(page))}")
-        for kind in ADDITIONAL
-        if f"on-{kind}" in kinds
-    ]
-    return colors + [(f".{kind}", f"fill-opacity:{FAINT[kind]}") for kind in FAINT if kind in kinds]
+    rules = {kind: f"fill:{colors[page]}" for kind, colors in ADDITIONAL.items()}
+    rules |= {f"on-{kind}": f"fill:{ink_on(kind, dark=bool(page))}" for kind in ADDITIONAL}
+    rules |= {kind: f"fill-opacity:{share}" for kind, share in FAINT.items()}
+    return [(f".{kind}", rule) for kind, rule in rules.items() if kind in kinds]
 
 
 # -- PNG -------------------------------------------------------------------------------------------

@@ -296,11 +296,9 @@ class _Drawing:
             canvas.text(*label)
 
     def _tip(self, place: int, tile: int) -> str:
-        strip = self.shown.strip
-        variable = strip.variable_at(place)
+        variable, element = self.shown.strip.place(place)
         on = "no tile" if tile == NO_TILE else f"tile {tile}"
-        element = place - int(strip.first[variable])
-        return f"element {element:,} of {name_text(strip.names[variable])}, {on}"
+        return f"element {element:,} of {name_text(self.shown.strip.names[variable])}, {on}"
 
     def _draw_bar(self, canvas: Canvas, frame: Frame, left: float, top: float) -> None:
         """Draw the result in its order, of many pieces the middle of each pixel."""
@@ -441,8 +439,7 @@ def element_text(strip: Strip, position: int) -> str:
     >>> element_text(Strip(("a", "b"), np.array([0, 6, 9]), TileRuns(nothing, nothing, nothing)), 7)
     'b1'
     """
-    variable = strip.variable_at(position)
-    number = position - int(strip.first[variable])
+    variable, number = strip.place(position)
     if len(strip.names) == 1:
         return f"{number}"
     return f"{cut(strip.names[variable].rpartition('/')[2], 6)}{number}"

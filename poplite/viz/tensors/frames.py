@@ -110,9 +110,10 @@ class Strip:
         """Elements of all variables."""
         return int(self.first[-1])
 
-    def variable_at(self, position: int) -> int:
-        """Return which variable a position is of."""
-        return int(np.searchsorted(self.first, position, side="right")) - 1
+    def place(self, position: int) -> tuple[int, int]:
+        """Return which variable a position is of, and which element of it."""
+        variable = int(np.searchsorted(self.first, position, side="right")) - 1
+        return variable, position - int(self.first[variable])
 
     def places(self, position: Int64) -> tuple[Int64, Int64]:
         """Return which variables positions are of, and which elements of these.
@@ -521,7 +522,7 @@ def _stretches(frame: Frame, strip: Strip, tile: int | None) -> tuple[int, int, 
     count, own, others = 0, 0, set[int]()
     last: tuple[int, int, int] | None = None
     for begin, length in zip(frame.begin.tolist(), frame.length.tolist(), strict=True):
-        variable, end = strip.variable_at(begin), begin + length
+        (variable, _), end = strip.place(begin), begin + length
         k = int(np.searchsorted(pieces.begin, begin, side="right")) - 1
         while begin < end:
             stop = min(end, int(pieces.begin[k] + pieces.length[k]))
