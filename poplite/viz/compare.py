@@ -48,7 +48,7 @@ from poplite.viz.marks import (
     Words,
     composed,
 )
-from poplite.viz.painters import PictureData, Table, as_data
+from poplite.viz.painters import PictureData, Table
 
 if TYPE_CHECKING:
     from poplite.report import Report
@@ -183,12 +183,12 @@ class Comparison(PictureData):
     def data(self) -> dict[str, object]:
         """Return what changed, all of it."""
         kinds = ("totals", "steps", "phases", "memory")
-        found = {kind: as_data(getattr(self.diff, kind)) for kind in kinds}
+        found = {kind: getattr(self.diff, kind) for kind in kinds}
         checks = [
             {"check": c.check.text, "before": c.before, "after": c.after, "failed": c.failed}
             for c in self.checks
         ]
-        return found | {"names": list(self.names), "note": self.note, "checks": checks}
+        return found | {"names": self.names, "note": self.note, "checks": checks}
 
 
 def _row(change: Change, share: float, level: int) -> ListRow:

@@ -34,7 +34,7 @@ from poplite.viz.marks import (
     left_out,
 )
 from poplite.viz.names import chosen_steps, note_of, noted, place_of
-from poplite.viz.painters import PictureData, as_data, by_field
+from poplite.viz.painters import PictureData, by_field
 
 if TYPE_CHECKING:
     from poplite.report import Report
@@ -228,8 +228,7 @@ class Traffic(PictureData):
 
     def data(self) -> dict[str, object]:
         """Return all fields; the matrix by receiver, then by source."""
-        found: dict[str, object] = as_data(by_field(self, "top"))
-        return found | {"reach": self.reach}
+        return by_field(self, "top") | {"reach": self.reach}
 
 
 def _tiles(label: str) -> str:

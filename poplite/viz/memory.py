@@ -60,7 +60,7 @@ from poplite.viz.names import (
     title_of,
 )
 from poplite.viz.one_tile import Thing, things_listing, things_on
-from poplite.viz.painters import PictureData, Table, as_data
+from poplite.viz.painters import PictureData, Table, by_field
 
 Stack = Literal["kind", "variable", "live"]
 Sort = Literal["tile", "size"]
@@ -190,12 +190,12 @@ class MemoryBars(PictureData):
             "heading": self.heading,
             "fits": self.fits,
             "limit_bytes": self.limit_bytes,
-            "needed_bytes": self.needed.tolist(),
-            "fullest_step": self.step.tolist(),
+            "needed_bytes": self.needed,
+            "fullest_step": self.step,
             "stack": self.stack,
-            "parts": [{"name": p.role.words, "bytes": p.sizes.tolist()} for p in self.parts],
+            "parts": [{"name": p.role.words, "bytes": p.sizes} for p in self.parts],
             "fullest_tile": self.tile,
-            "on_fullest_tile": [as_data(each) | {"always": each.always} for each in self.things],
+            "on_fullest_tile": [by_field(each) | {"always": each.always} for each in self.things],
         }
 
     def table(self) -> Table:

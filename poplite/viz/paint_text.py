@@ -37,7 +37,6 @@ from poplite.viz.draw.words import (
     cut,
     fitted,
     shortened,
-    table_lines,
     widest,
     wrapped,
 )
@@ -503,10 +502,11 @@ def _written_columns(
     room = style.columns - 2 - max(map(cells, heads))
     each = max(1, room // (2 + max(cells(text) for column in columns for text in column)))
     for begin in range(0, len(columns), each):
-        # Numbers stand to the right, but for those of the last column.
-        part = [heads, *columns[begin : begin + each], [""] * len(heads)]
+        part = [heads, *columns[begin : begin + each]]
+        wide = [max(map(cells, column)) for column in part]
         yield from [""] * bool(begin)
-        yield from table_lines(list(zip(*part, strict=True)), style.columns)
+        for row in zip(*part, strict=True):
+            yield "  " + "  ".join(map(_right, row, wide))
 
 
 def _shaded_rows(matrix: marks.Matrix, style: Style) -> Iterator[str]:

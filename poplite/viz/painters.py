@@ -65,8 +65,7 @@ class PictureData:
 
     def data(self) -> Mapping[str, object]:
         """Return what the JSON form holds: all fields, unless a class says otherwise."""
-        fields: dict[str, object] = as_data(self)
-        return fields
+        return by_field(self)
 
     def table(self) -> Table:
         """Return titles and rows of the CSV form."""
@@ -82,7 +81,7 @@ class PictureData:
 
     def json(self) -> str:
         """Return the data as JSON."""
-        outer = {"poplite": self.KIND, "version": VERSION, **self.data()}
+        outer = as_data({"poplite": self.KIND, "version": VERSION, **self.data()})
         return json.dumps(outer, indent=1, sort_keys=True, allow_nan=False) + "\n"
 
     def csv(self) -> str:
@@ -117,7 +116,7 @@ class PictureData:
 # -- data as text ----------------------------------------------------------------------------------
 
 
-def by_field(row: Any, *without: str) -> dict[str, Any]:
+def by_field(row: Any, *without: str) -> dict[str, object]:
     """Return the values of a dataclass by the names of its fields, without some."""
     return {each.name: getattr(row, each.name) for each in fields(row) if each.name not in without}
 

@@ -66,7 +66,7 @@ from poplite.viz.marks import (
     composed,
 )
 from poplite.viz.names import chosen_steps, label_of_step, note_of, noted, tile_number
-from poplite.viz.painters import PictureData, Table, as_data, by_field
+from poplite.viz.painters import PictureData, Table, by_field
 
 if TYPE_CHECKING:
     from poplite.report import Report
@@ -197,8 +197,7 @@ class StepList(PictureData):
             | {"parts": [{"kind": kind, "cycles": cycles} for kind, cycles in row.parts]}
             for row in self.steps
         ]
-        found: dict[str, object] = as_data(by_field(self, "steps"))
-        return found | {"steps": rows}
+        return by_field(self) | {"steps": rows}
 
     def table(self) -> Table:
         """Return titles and rows of the CSV form; nothing where a number is not known."""
@@ -501,7 +500,7 @@ class Timeline(PictureData):
                 "states": [*STATES, "waiting"],
                 "begins": list(self.begins),
                 "length": self.cycles,
-                "rows": self.cells(COLUMNS).tolist() if self.cycles else [],
+                "rows": self.cells(COLUMNS) if self.cycles else [],
             }
         }
 
@@ -721,7 +720,7 @@ class ScopeTree(PictureData):
 
     def data(self) -> dict[str, object]:
         """Return what scopes take, with all that is inside."""
-        return {"note": self.note, **as_data(self.whole)}
+        return {"note": self.note, **by_field(self.whole)}
 
     def table(self) -> Table:
         """Return a line for each scope that is listed."""

@@ -43,7 +43,7 @@ from poplite.viz.marks import (
     composed,
 )
 from poplite.viz.names import VARIABLES, have_no_tile, size_bytes
-from poplite.viz.painters import PictureData, as_data
+from poplite.viz.painters import PictureData, by_field
 from poplite.viz.program import runs_of
 from poplite.viz.program_nodes import many, runs_text, saved_programs
 from poplite.viz.tile_map import modelled, tile_load
@@ -240,10 +240,9 @@ class Summary(PictureData):
 
     def data(self) -> dict[str, object]:
         """Return all fields, and what follows from them."""
-        found: dict[str, Any] = as_data(self)
-        found |= {"fits": self.fits, "kinds": dict(self.kinds)}
-        found["classes"] = [{"name": name, "vertices": count} for name, count in self.classes]
-        return found | {"verdict": self.verdict, "vertices": self.vertices}
+        classes = [{"name": name, "vertices": count} for name, count in self.classes]
+        found = by_field(self) | {"kinds": dict(self.kinds), "classes": classes}
+        return found | {"fits": self.fits, "verdict": self.verdict, "vertices": self.vertices}
 
 
 def summary_of(graph: Graph, program: Program | Mapping[str, Program] | None = None) -> Summary:

@@ -48,7 +48,7 @@ from poplite.viz.names import (
     noted,
     of_replicas,
 )
-from poplite.viz.painters import PictureData, as_data, by_field
+from poplite.viz.painters import PictureData, by_field
 
 if TYPE_CHECKING:
     from poplite.graph.compute_sets.compute_set import ComputeSet
@@ -152,8 +152,8 @@ class TileMap(PictureData):
             "heading": self.heading,
             "first_tile": self.first,
             "ipus": self.ipus,
-            "values": self.value.tolist(),
-            "over": np.flatnonzero(self.over).tolist(),
+            "values": self.value,
+            "over": np.flatnonzero(self.over),
         }
 
     def tables(self) -> list[Listing]:
@@ -404,8 +404,7 @@ class TileLoad(PictureData):
 
     def data(self) -> dict[str, object]:
         """Return the numbers of each tile."""
-        found: dict[str, object] = as_data(by_field(self, "scale", "tiles"))
-        return found
+        return by_field(self, "scale", "tiles")
 
     @property
     def subject(self) -> str:

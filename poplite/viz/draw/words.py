@@ -221,23 +221,6 @@ def widest(choices: Sequence[int], room: int) -> int:
     return next((number for number in choices if number <= room), choices[-1])
 
 
-def table_lines(rows: Sequence[Sequence[str]], width: int) -> list[str]:
-    """Return rows as lines of a table, indented by two cells.
-
-    All columns but the last are aligned to the right; the last is shortened where it does not fit.
-
-    >>> table_lines([("bytes", "what"), ("1,024", "stacks")], 60)
-    ['  bytes  what', '  1,024  stacks']
-    """
-    wide = [max(map(cells, column)) for column in list(zip(*rows, strict=True))[:-1]]
-    lines = []
-    for row in rows:
-        parts = [" " * (room - cells(text)) + text for text, room in zip(row, wide, strict=False)]
-        left = "  " + "".join(f"{part}  " for part in parts)
-        lines.append(f"{left}{cut(row[-1], max(LEAST_NAME, width - cells(left)))}".rstrip())
-    return lines
-
-
 LEAST_COLUMNS = 40
 """Width that every text picture may count on."""
 

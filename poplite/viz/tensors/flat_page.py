@@ -449,7 +449,8 @@ class Plot:
         view: Rectangles | None = None,
         largest: tuple[float, float] = LARGEST,
     ) -> None:
-        self.page, self.rows, self.columns = page, page.rows, page.columns
+        self.page, self.tiles, self.view = page, tiles, view
+        self.rows, self.columns = page.rows, page.columns
         self.blocks, self.cells = tiles, (page.rows, page.columns)
         self.notices: list[str] = []
         if len(tiles) > MOST_RECTANGLES:
@@ -541,11 +542,9 @@ class Plot:
             canvas.text(middle, base, f"{tile}", kind)
 
 
-def page_sketch(
-    page: Page, tiles: Rectangles, view: Rectangles | None, plot: Plot, colors: TileColors
-) -> Sketch:
+def page_sketch(plot: Plot, colors: TileColors) -> Sketch:
     """Return a page with the labels of its rows and columns."""
-    ticks = _row_ticks(plot)
+    page, ticks = plot.page, _row_ticks(plot)
     labels = [page.row_label(row) for row in ticks]
     left = round(10 + max(text_width(label, 11) for label in labels))
     above = NOTICE * len(plot.notices) + LABELS
@@ -565,7 +564,7 @@ def page_sketch(
             canvas.text(at, y - 6, page.column_label(tick), "soft mid")
         plot.draw(canvas, colors, x, y)
 
-    lines = partial(page_lines, page, tiles, view)
+    lines = partial(page_lines, page, plot.tiles, plot.view)
     return Sketch(width, above + plot.height + 12, draw, lines)
 
 

@@ -39,7 +39,7 @@ from poplite.text import amount
 from poplite.types import type_text
 from poplite.view import num_runs, runs, storages
 from poplite.viz.draw.words import name_text, shape_text, size_text
-from poplite.viz.painters import as_data, by_field
+from poplite.viz.painters import by_field
 from poplite.viz.tensors.views import TensorOperation, applied, read_operation
 
 if TYPE_CHECKING:
@@ -327,12 +327,8 @@ def _frame_data(frame: Frame, strip: Strip) -> dict[str, object]:
         "operation": frame.operation,
         "element_type": frame.type_name,
         "shape": frame.shape,
-        "intervals": {
-            "variable": variable.tolist(),
-            "begin": begin.tolist(),
-            "length": frame.length.tolist(),
-        },
-        "tiles": as_data(by_field(frame.pieces) | {"tile": tiles_or_none(frame.pieces.tile)}),
+        "intervals": {"variable": variable, "begin": begin, "length": frame.length},
+        "tiles": by_field(frame.pieces) | {"tile": tiles_or_none(frame.pieces.tile)},
     }
 
 

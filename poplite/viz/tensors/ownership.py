@@ -34,7 +34,7 @@ from poplite.text import amount
 from poplite.viz.draw.words import KEPT, name_text, shape_text, size_text
 from poplite.viz.marks import Gap, ListColumn, Listing, ListRow, Mark, Picture, Words, heading
 from poplite.viz.names import SAVE_AGAIN, TYPES, check_known
-from poplite.viz.painters import PictureData, as_data, by_field
+from poplite.viz.painters import PictureData, by_field
 from poplite.viz.tensors.flat_page import Plot, fold, page_sketch, rectangles
 from poplite.viz.tensors.frames import pieces_of, placement, tiles_or_none
 from poplite.viz.tensors.views import Index, Selection, select
@@ -139,11 +139,9 @@ class Ownership(PictureData):
 
     def data(self) -> dict[str, object]:
         """Return an entry of `begin`, `length` and `tile` for each run; null is no tile."""
-        found = by_field(self, "type_name", "view") | {"element_type": self.type_name}
-        found["tile"] = tiles_or_none(self.tile)
         view = self.view and by_field(self.view, "text") | {"index": self.view.text}
-        data: dict[str, object] = as_data(found | {"view": view})
-        return data
+        found = {"element_type": self.type_name, "tile": tiles_or_none(self.tile), "view": view}
+        return by_field(self, "type_name") | found
 
     def facts(self) -> dict[str, str]:
         """Return where the elements are.
@@ -229,7 +227,7 @@ def _on_page(owned: Ownership) -> tuple[Mark, ...]:
     plot = Plot(page, tiles, view)
     colors = plot.colors(np.unique(owned.tile[owned.tile >= 0]))
     legend = colors.legend(plot.blocks.value, chosen.text if chosen else None)
-    return page_sketch(page, tiles, view, plot, colors), legend
+    return page_sketch(plot, colors), legend
 
 
 # -- table of intervals ----------------------------------------------------------------------------
