@@ -24,13 +24,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from poplite.errors import ControlProgramError, UnknownName, did_you_mean
 from poplite.frozen import frozen
+from poplite.report import Report
 from poplite.report.diff import Change, ReportDiff, execution_of
 from poplite.report.execution import PHASE_KINDS
 from poplite.report.sweep import BYTES, SECONDS, Sweep
@@ -49,9 +50,6 @@ from poplite.viz.marks import (
     composed,
 )
 from poplite.viz.painters import PictureData, Table
-
-if TYPE_CHECKING:
-    from poplite.report import Report
 
 BALANCE = "balance"
 
@@ -168,7 +166,7 @@ class Comparison(PictureData):
         """Which two reports they are."""
         return " and ".join(self.names)
 
-    def facts(self) -> dict[str, str]:
+    def page_facts(self) -> dict[str, str]:
         """Return the names of the reports, and what was checked."""
         facts = dict(zip(("before", "after"), self.names, strict=True))
         facts |= {"!": self.note} if self.note else {}

@@ -7,12 +7,13 @@ bytes may be received than are sent.  Pairs of tiles count what is received.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.frozen import frozen
+from poplite.report import Report
 from poplite.report.execution import BetweenRanks, ExecutionStep, Phase
 from poplite.text import amount
 from poplite.viz.colours import Role
@@ -35,9 +36,6 @@ from poplite.viz.marks import (
 )
 from poplite.viz.names import chosen_steps, note_of, noted, place_of
 from poplite.viz.painters import PictureData, by_field
-
-if TYPE_CHECKING:
-    from poplite.report import Report
 
 MOST_BLOCKS = 32
 """Most blocks of tiles of a matrix."""

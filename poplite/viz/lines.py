@@ -17,9 +17,10 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from poplite.frozen import frozen
+from poplite.report import Report
 from poplite.source import SourceFile, SourceLocation, location_from, text_of
 from poplite.text import amount
 from poplite.viz.draw.words import name_text
@@ -27,9 +28,6 @@ from poplite.viz.marks import Gap, ListColumn, Listing, ListRow, Mark, Picture, 
 from poplite.viz.names import note_of, noted
 from poplite.viz.painters import PictureData, Table
 from poplite.viz.steps import COST_TITLES, Cost, CostSum
-
-if TYPE_CHECKING:
-    from poplite.report import Report
 
 AROUND = 5
 """Lines of text that are shown before and after a line that takes something."""

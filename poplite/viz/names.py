@@ -10,18 +10,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
 
 from poplite.errors import InvalidOption, InvalidTileMapping, UnknownName, did_you_mean
+from poplite.report import Report
+from poplite.report.compilation import Variable
 from poplite.report.execution import ExecutionStep
 from poplite.report.memory import Held, Memory, MemoryStep
 from poplite.text import amount, clipped, integer_or_none
 from poplite.types import ELEMENT_TYPES
 from poplite.viz.draw.words import name_text, shape_text
-
-if TYPE_CHECKING:
-    from poplite.report import Report
-    from poplite.report.compilation import Variable
 
 NOT_MODELLED = "cycles are not modelled: the graph was compiled with debug.instrument=False"
 

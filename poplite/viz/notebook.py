@@ -20,13 +20,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, is_dataclass, replace
 from functools import singledispatch
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from poplite.display import ReportPart
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
+from poplite.graph.space import Variable
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tile_mapping import TileMapping, ranges
 from poplite.machine.target import Target
@@ -56,9 +57,6 @@ from poplite.viz.program import program_tree
 from poplite.viz.summary import class_counts, classes_text, overview_of, summary_of
 from poplite.viz.tensors.ownership import ownership_of
 from poplite.viz.tile_map import TileMap, tile_load, vertices_map
-
-if TYPE_CHECKING:
-    from poplite.graph.space import Variable
 
 T = TypeVar("T")
 

@@ -11,12 +11,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from poplite.frozen import frozen
 from poplite.report import Report
-from poplite.report.execution import TIME_PARTS, TimePart
-from poplite.report.memory import NO_STEP, bytes_by_step, peaks_of, thing_kind
+from poplite.report.compilation import Compilation
+from poplite.report.execution import TIME_PARTS, ExecutionStep, TimePart
+from poplite.report.memory import NO_STEP, Memory, Steps, bytes_by_step, peaks_of, thing_kind
+from poplite.report.per_tile import PerTile
 from poplite.viz.colours import MEMORY, SPENT, Role
 from poplite.viz.draw.words import name_text, share_text, size_text
 from poplite.viz.marks import (
@@ -44,12 +46,6 @@ from poplite.viz.names import (
     tile_number,
 )
 from poplite.viz.painters import PictureData
-
-if TYPE_CHECKING:
-    from poplite.report.compilation import Compilation
-    from poplite.report.execution import ExecutionStep
-    from poplite.report.memory import Memory, Steps
-    from poplite.report.per_tile import PerTile
 
 MOST_STRETCHES = 4
 """Stretches of steps that are named."""

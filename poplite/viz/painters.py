@@ -99,7 +99,7 @@ class PictureData:
         """Return the picture of a page."""
         return self.svg()
 
-    def facts(self) -> Mapping[str, str]:
+    def page_facts(self) -> Mapping[str, str]:
         """Return what a page says below the picture."""
         raise NotImplementedError
 
@@ -110,13 +110,13 @@ class PictureData:
     def page(self, command: str = "") -> str:
         """Return a page; `command` writes it, where one does."""
         parts = self.page_svg(), self.tables(), self.text(), self.json()
-        return page(self.PAGE, self.subject, self.facts(), *parts, command=command)
+        return page(self.PAGE, self.subject, self.page_facts(), *parts, command=command)
 
 
 # -- data as text ----------------------------------------------------------------------------------
 
 
-def by_field(row: Any, *without: str) -> dict[str, object]:
+def by_field(row: Any, *without: str) -> dict[str, Any]:
     """Return the values of a dataclass by the names of its fields, without some."""
     return {each.name: getattr(row, each.name) for each in fields(row) if each.name not in without}
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from poplite.errors import ControlProgramError
 from poplite.frozen import frozen
@@ -42,6 +42,8 @@ from poplite.program import (
 )
 from poplite.program.base import fill, title_parts, unknown_kind, words_of_parts
 from poplite.program.control import runs_in_order
+from poplite.report import Report
+from poplite.report.compilation import Compilation, StepAccesses
 from poplite.report.program_tree import (
     BY_DATA,
     Program as CompiledProgram,
@@ -53,10 +55,6 @@ from poplite.report.program_tree import (
 from poplite.source import SourceLocation, location_from
 from poplite.text import amount
 from poplite.viz.draw.words import name_text, names_in, pattern_of, size_text
-
-if TYPE_CHECKING:
-    from poplite.report import Report
-    from poplite.report.compilation import Compilation, StepAccesses
 
 Times: TypeAlias = int | Fraction | None
 """How often a part runs each time that what holds it runs; None where data decide.

@@ -40,8 +40,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -49,6 +50,7 @@ import numpy.typing as npt
 from poplite.arrays.intervals import Int64
 from poplite.errors import UnknownName, did_you_mean, listed
 from poplite.frozen import frozen
+from poplite.report import Report
 from poplite.report.execution import TIME_PARTS, ExecutionStep, TimePart, between_syncs
 from poplite.report.limits import Limit, limits_of
 from poplite.text import amount
@@ -67,9 +69,6 @@ from poplite.viz.marks import (
 )
 from poplite.viz.names import chosen_steps, label_of_step, note_of, noted, tile_number
 from poplite.viz.painters import PictureData, Table, by_field
-
-if TYPE_CHECKING:
-    from poplite.report import Report
 
 LEAST_BAR, LONGEST_NAME = 10, 44
 
@@ -246,13 +245,18 @@ def per_cycle_text(number: float | None, unknown: str) -> str:
     return "<0.01" if 0 < number < 0.005 else f"{number:.2f}"
 
 
+def _less_of(part: TimePart, row: StepRow) -> float:
+    """Return the key that puts the steps with most of a part of time first."""
+    return -row.time[part]
+
+
 SORTS: dict[str, Callable[[StepRow], Any]] = {
     "cycles": lambda row: -row.step.cycles,
     "program": lambda row: 0,
     "balance": lambda row: row.step.tile_balance,
     "times": lambda row: -row.step.executions,
     "name": lambda row: row.step.name,
-    **{part: lambda row, part=part: -row.time[part] for part in TIME_PARTS},
+    **{part: partial(_less_of, part) for part in TIME_PARTS},
 }
 """How steps are sorted: by name of the order; equal ones stay in the order of the program."""
 

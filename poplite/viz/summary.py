@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,12 +19,16 @@ from poplite.arrays.intervals import Int64
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import VertexInstance
 from poplite.graph.compute_sets.vertex_block import VertexBlock
+from poplite.graph.graph import Graph
+from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
 from poplite.program import Program, Sequence as Steps
+from poplite.report.compilation import Compilation, Variable as CompiledVariable
 from poplite.report.findings import Finding
 from poplite.report.memory import Memory, peaks_of
 from poplite.report.report import NO_PROGRAM, Report
 from poplite.text import amount
+from poplite.vertex.vertex import Field, Vertex
 from poplite.viz.colours import MEMORY, SPENT, Role
 from poplite.viz.draw.words import cut, name_text, share_text, size_text
 from poplite.viz.marks import (
@@ -47,12 +51,6 @@ from poplite.viz.painters import PictureData, by_field
 from poplite.viz.program import runs_of
 from poplite.viz.program_nodes import many, runs_text, saved_programs
 from poplite.viz.tile_map import modelled, tile_load
-
-if TYPE_CHECKING:
-    from poplite.graph.graph import Graph
-    from poplite.graph.tensor.tensor import Tensor
-    from poplite.report.compilation import Compilation, Variable as CompiledVariable
-    from poplite.vertex.vertex import Field, Vertex
 
 USED = Role("used", "█", "q7", 0, "#")
 OVER = Role("over its memory", "!", "over")

@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -23,9 +23,14 @@ import numpy.typing as npt
 from poplite.arrays.intervals import Int64
 from poplite.errors import InvalidOption, PopliteError
 from poplite.frozen import frozen
-from poplite.graph.space import variable_named
+from poplite.graph.compute_sets.compute_set import ComputeSet
+from poplite.graph.graph import Graph
+from poplite.graph.space import Variable, variable_named
 from poplite.graph.tile_mapping import NO_TILE, ranges
+from poplite.program import Program
 from poplite.report import Report
+from poplite.report.compilation import Compilation
+from poplite.report.execution import ExecutionStep
 from poplite.report.memory import Memory
 from poplite.text import amount
 from poplite.viz.draw.words import name_text, size_text
@@ -49,14 +54,6 @@ from poplite.viz.names import (
     of_replicas,
 )
 from poplite.viz.painters import PictureData, by_field
-
-if TYPE_CHECKING:
-    from poplite.graph.compute_sets.compute_set import ComputeSet
-    from poplite.graph.graph import Graph
-    from poplite.graph.space import Variable
-    from poplite.program import Program
-    from poplite.report.compilation import Compilation
-    from poplite.report.execution import ExecutionStep
 
 Scale = Literal["zero", "least"]
 
@@ -164,7 +161,7 @@ class TileMap(PictureData):
         ]
         return [_numbers("tile", ["tile", self.measure], rows)]
 
-    def facts(self) -> dict[str, str]:
+    def page_facts(self) -> dict[str, str]:
         """Return what is measured, and all that there is to say of it."""
         said = [note for note in self.notes if not note.startswith("!")]
         warned = [note.removeprefix("! ") for note in self.notes if note.startswith("!")]
@@ -411,9 +408,9 @@ class TileLoad(PictureData):
         """What was counted."""
         return self.title
 
-    def facts(self) -> dict[str, str]:
+    def page_facts(self) -> dict[str, str]:
         """Return all that there is to say of it."""
-        return self.drawn.facts()
+        return self.drawn.page_facts()
 
     def tables(self) -> list[Listing]:
         """Return a row for each tile that holds anything."""

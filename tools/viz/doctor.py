@@ -102,10 +102,10 @@ def layout() -> DoctorLine:
     """
     from poplite.viz.draw.layouts import graphviz_links, graphviz_picture
 
-    picture = graphviz_picture("digraph { a -> b }", "svg")
-    if picture.content is not None:
+    content, reason = graphviz_picture("digraph { a -> b }", "svg")
+    if content is not None:
         return DoctorLine("graphviz", ", ".join(name for name, _ in graphviz_links()))
-    state = f"{picture.reason}: graphs use the built-in layout, and cannot be drawn as pdf"
+    state = f"{reason}: graphs use the built-in layout, and cannot be drawn as pdf"
     return DoctorLine("graphviz", state, 'pip install "poplite[dot]", or install Graphviz')
 
 

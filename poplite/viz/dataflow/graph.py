@@ -35,7 +35,7 @@ import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -43,7 +43,10 @@ import numpy.typing as npt
 from poplite.arrays.intervals import Int64
 from poplite.errors import UnknownName, did_you_mean, listed
 from poplite.frozen import frozen
+from poplite.graph.graph import Graph
 from poplite.graph.tile_mapping import ranges
+from poplite.program import Program
+from poplite.report import Report
 from poplite.text import amount
 from poplite.viz.dataflow.links import (
     NOUNS,
@@ -60,11 +63,6 @@ from poplite.viz.dataflow.links import (
 )
 from poplite.viz.draw.words import name_text, shape_text, size_text
 from poplite.viz.painters import by_field
-
-if TYPE_CHECKING:
-    from poplite.graph.graph import Graph
-    from poplite.program import Program
-    from poplite.report import Report
 
 MAX_NODES = 300
 """Nodes that are drawn unless more are asked for."""

@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from heapq import merge
 from itertools import accumulate, takewhile
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -35,6 +35,7 @@ from poplite.errors import ControlProgramError
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.compute_sets.vertex_block import Edges
+from poplite.graph.graph import Graph
 from poplite.graph.space import Variable
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import made_from
@@ -50,7 +51,14 @@ from poplite.program import (
     distinct_decisions,
     distinct_steps,
 )
-from poplite.report.compilation import Access
+from poplite.report import Report
+from poplite.report.compilation import (
+    Access,
+    Compilation,
+    ComputeSet as CompiledSet,
+    StepAccesses,
+    Variable as CompiledVariable,
+)
 from poplite.report.program_tree import num_steps
 from poplite.types import type_text
 from poplite.view import Storage, View, runs, storages
@@ -58,16 +66,6 @@ from poplite.viz.draw.words import name_text, names_in, parts_of_name
 from poplite.viz.names import TYPES, check_known, size_bytes
 from poplite.viz.program_nodes import leaf_kind, of_copy
 from poplite.viz.summary import class_counts, edges_of
-
-if TYPE_CHECKING:
-    from poplite.graph.graph import Graph
-    from poplite.report import Report
-    from poplite.report.compilation import (
-        Compilation,
-        ComputeSet as CompiledSet,
-        StepAccesses,
-        Variable as CompiledVariable,
-    )
 
 Kind: TypeAlias = Literal["variable", "constant", "compute", "copy", "control", "host"]
 NodeKind: TypeAlias = Kind | Literal["operation", "scope"]

@@ -16,12 +16,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from poplite.errors import ControlProgramError
 from poplite.frozen import frozen
+from poplite.graph.graph import Graph
 from poplite.program import Program, Sequence as Steps
 from poplite.program.base import checked
+from poplite.report import Report
 from poplite.text import clipped, items_or_none, of_type
 from poplite.viz.colours import LIGHT, THINGS, Role, color_of, ink_on
 from poplite.viz.dataflow.graph import Dataflow, Edge, Node, dataflow_of, dataflow_of_report
@@ -41,10 +43,6 @@ from poplite.viz.marks import (
 )
 from poplite.viz.paint_text import paint_text
 from poplite.viz.painters import PictureData
-
-if TYPE_CHECKING:
-    from poplite.graph.graph import Graph
-    from poplite.report import Report
 
 ABOVE, BELOW = 14, 12
 """Pixels above and below the boxes."""

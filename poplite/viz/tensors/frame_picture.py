@@ -167,7 +167,7 @@ class RegionsPicture(PictureData):
         """Return frames whose elements a script can move."""
         return paint_svg(self.picture(moves=True))
 
-    def facts(self) -> dict[str, str]:
+    def page_facts(self) -> dict[str, str]:
         """Return the lines of each frame."""
         frames = range(len(self.shown.frames))
         return {f"{k + 1}": "; ".join(captions(self.shown, k)) for k in frames}

@@ -25,13 +25,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
 from poplite.errors import SizeOverflowError, UnknownName, did_you_mean, listed
 from poplite.frozen import frozen
+from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
+from poplite.graph.graph import Graph
+from poplite.graph.space import Variable
+from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import made_from
 from poplite.graph.tile_mapping import NO_TILE, ranges
 from poplite.graph.variable_mapping import split
@@ -41,12 +46,6 @@ from poplite.view import num_runs, runs, storages
 from poplite.viz.draw.words import name_text, shape_text, size_text
 from poplite.viz.painters import by_field
 from poplite.viz.tensors.views import TensorOperation, applied, read_operation
-
-if TYPE_CHECKING:
-    from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
-    from poplite.graph.graph import Graph
-    from poplite.graph.space import Variable
-    from poplite.graph.tensor.tensor import Tensor
 
 MOST_INTERVALS = 1 << 20
 """Intervals of the finest tensor of a picture."""
@@ -304,7 +303,7 @@ def pieces_of(tensor: Tensor) -> TileRuns:
     return joined(_end_to_end([length], [tile]))
 
 
-def _end_to_end(length: Sequence[Int64], tile: Sequence[Int64]) -> TileRuns:
+def _end_to_end(length: Sequence[Int64], tile: Sequence[npt.NDArray[Any]]) -> TileRuns:
     """Return runs of which each begins where the one before ends, from their columns in parts."""
     nothing = np.empty(0, np.int64)
     sizes, tiles = (np.concatenate([nothing, *parts]).astype(np.int64) for parts in (length, tile))

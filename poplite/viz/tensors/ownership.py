@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from poplite.executable.layout import MOST_PIECES
 from poplite.frozen import frozen
 from poplite.graph.graph import Graph
 from poplite.graph.space import variable_named
+from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tile_mapping import NO_TILE
 from poplite.report.compilation import Variable as SavedVariable
 from poplite.report.report import Report
@@ -38,9 +39,6 @@ from poplite.viz.painters import PictureData, by_field
 from poplite.viz.tensors.flat_page import Plot, fold, page_sketch, rectangles
 from poplite.viz.tensors.frames import pieces_of, placement, tiles_or_none
 from poplite.viz.tensors.views import Index, Selection, select
-
-if TYPE_CHECKING:
-    from poplite.graph.tensor.tensor import Tensor
 
 SHOWN_TILES = 40
 SHOWN_INTERVALS = 4
@@ -143,7 +141,7 @@ class Ownership(PictureData):
         found = {"element_type": self.type_name, "tile": tiles_or_none(self.tile), "view": view}
         return by_field(self, "type_name") | found
 
-    def facts(self) -> dict[str, str]:
+    def page_facts(self) -> dict[str, str]:
         """Return where the elements are.
 
         >>> x = Graph().add_variable("float32", (4,), "x", mapping=5)

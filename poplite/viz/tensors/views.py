@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 from functools import partial
 from types import EllipsisType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,12 +30,10 @@ from poplite.errors import InvalidOption, TensorIndexError, did_you_mean
 from poplite.frozen import frozen
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.concat import concat
+from poplite.graph.tensor.tensor import Tensor
 from poplite.types import ELEMENT_TYPES, NUMPY_TYPES, ElementType, element_type
 from poplite.view import num_runs, runs
 from poplite.viz.draw.words import name_text, shape_text
-
-if TYPE_CHECKING:
-    from poplite.graph.tensor.tensor import Tensor
 
 Index = int | slice | EllipsisType
 """What may stand for an axis; an ellipsis stands for all axes not named."""
