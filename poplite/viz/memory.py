@@ -239,19 +239,19 @@ def memory_bars(
 def _parts(peaks: Peaks, stack: Stack, tile: int) -> list[BarPart]:
     if stack == "kind":
         return [BarPart(MEMORY[name], sizes) for name, sizes in peaks.kinds().items()]
-    return _parts_by_time(peaks) if stack == "live" else _parts_by_thing(peaks, tile)
+    parts = _parts_by_time(peaks) if stack == "live" else _parts_by_thing(peaks, tile)
+    return [part for part in parts if part.sizes.any()]
 
 
 def _parts_by_time(peaks: Peaks) -> list[BarPart]:
     memory = peaks.memory
     always, beside = memory.always_live.array(), memory.not_always_live.array()
     gaps = memory.including_gaps.array() - always - beside
-    parts = [
+    return [
         BarPart(category_role("always live", 0), always),
         BarPart(category_role("live in the fullest step", 1), beside),
         BarPart(MEMORY[GAPS], gaps),
     ]
-    return [part for part in parts if part.sizes.any()]
 
 
 def _parts_by_thing(peaks: Peaks, tile: int) -> list[BarPart]:
@@ -266,8 +266,7 @@ def _parts_by_thing(peaks: Peaks, tile: int) -> list[BarPart]:
     ]
     for part in parts:
         left = left - part.sizes
-    others = BarPart(Role("all others", "o", MEMORY[OTHER].kind), left)
-    return [*parts, others] if left.any() else parts
+    return [*parts, BarPart(Role("all others", "o", MEMORY[OTHER].kind), left)]
 
 
 # -- step by step ----------------------------------------------------------------------------------

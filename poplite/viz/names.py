@@ -9,11 +9,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from poplite.errors import InvalidOption, InvalidTileMapping, UnknownName, did_you_mean
 from poplite.report import Report
-from poplite.report.compilation import Variable
+from poplite.report.compilation import Compilation, ComputeSet, Variable
 from poplite.report.execution import ExecutionStep
 from poplite.report.memory import Held, Memory, MemoryStep
 from poplite.text import amount, clipped, integer_or_none
@@ -209,6 +209,16 @@ def in_brackets(at: str) -> str:
     return f"({place})" if place else ""
 
 
+def compute_sets_of(
+    compilation: Compilation, steps: Sequence[ExecutionStep] | None
+) -> Iterator[ComputeSet]:
+    """Yield the compute sets of some steps, each once, or all of them."""
+    chosen = None if steps is None else {step.compute_set for step in steps}
+    for number, compute_set in enumerate(compilation.compute_sets):
+        if chosen is None or number in chosen:
+            yield compute_set
+
+
 def check_known(report: Report) -> None:
     """Raise UnknownName when a report says nothing of variables."""
     compilation = report.compilation
@@ -223,7 +233,7 @@ def check_known(report: Report) -> None:
 def size_bytes(variable: Variable) -> int:
     """Return the bytes of all elements of a variable.
 
-    >>> from poplite.report.compilation import Variable
+    >>> from poplite.report.compilation import Compilation, ComputeSet, Variable
     >>> size_bytes(Variable("x", "HALF", (2, 3), False, ""))
     12
     """

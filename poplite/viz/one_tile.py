@@ -34,6 +34,7 @@ from poplite.viz.marks import (
     composed,
 )
 from poplite.viz.names import (
+    compute_sets_of,
     form_of,
     full_title,
     in_brackets,
@@ -333,18 +334,10 @@ def _running(
     compilation: Compilation, ran: Sequence[ExecutionStep] | None, tile: int
 ) -> list[RunsHere]:
     """Return the vertices of a tile in some steps, or in all compute sets."""
-    places = range(len(compilation.compute_sets))
-    chosen = places if ran is None else {step.compute_set for step in ran}
     return [
-        RunsHere(
-            name_text(compilation.compute_sets[place].name),
-            name_text(each.type),
-            count,
-            name_text(each.at),
-        )
-        for place in places
-        if place in chosen
-        for each in compilation.compute_sets[place].vertices
+        RunsHere(name_text(compute_set.name), name_text(each.type), count, name_text(each.at))
+        for compute_set in compute_sets_of(compilation, ran)
+        for each in compute_set.vertices
         if (count := each.count_by_tile[tile])
     ]
 

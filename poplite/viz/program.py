@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Iterator
 from itertools import islice
 from typing import ClassVar, NamedTuple
 
@@ -217,6 +218,14 @@ class _Pending(NamedTuple):
     runs: int | None
     as_compiled: int
 
+    def below(self, place: int) -> Iterator[_Pending]:
+        """Yield what is under it, where it is drawn in a row."""
+        node, level = self.node, self.level + 1
+        for child, role, times in zip(node.children, roles_of(node), times_of(node), strict=True):
+            planned = product(self.as_compiled, times if isinstance(times, int) else 1)
+            runs = _whole(product(self.runs, times))
+            yield _Pending(child, role, place, level, runs, _whole(planned) or 0)
+
 
 def program_tree(
     program: Program,
@@ -256,7 +265,7 @@ def program_tree(
     number = first
     pending: list[_Pending] = [_Pending(program, "", -1, 0, 1, 1)]
     while pending:
-        node, role, parent, level, runs, planned = pending.pop()
+        node, role, parent, level, runs, planned = above = pending.pop()
         fact, begin = facts[id(node)], number
         number += node.num_steps
         if match is not None and not fact.matched:
@@ -265,21 +274,7 @@ def program_tree(
         note = _why_closed(node, fact.lines, drawn.get(id(node)), is_deep) if node.children else ""
         if node.children and not note:
             drawn.setdefault(id(node), begin)
-            place = len(rows)
-            below = [
-                _Pending(
-                    child,
-                    role,
-                    place,
-                    level + 1,
-                    _whole(product(runs, times)),
-                    _whole(product(planned, times if isinstance(times, int) else 1)) or 0,
-                )
-                for child, role, times in zip(
-                    node.children, roles_of(node), times_of(node), strict=True
-                )
-            ]
-            pending += reversed(below)
+            pending += reversed([*above.below(len(rows))])
             number = begin
         if len(rows) == most:
             hidden += 1

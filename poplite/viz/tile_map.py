@@ -47,6 +47,7 @@ from poplite.viz.marks import (
 )
 from poplite.viz.names import (
     chosen_steps,
+    compute_sets_of,
     have_no_tile,
     modelled_memory,
     note_of,
@@ -291,12 +292,10 @@ def _of_steps(report: Report, by: Quantity, step: str | None) -> Int64:
 
 def _vertices(compilation: Compilation, steps: Sequence[ExecutionStep] | None) -> Int64:
     """Return the vertices of each tile, each counted once."""
-    chosen = None if steps is None else {step.compute_set for step in steps}
     total = np.zeros(compilation.target.tiles, np.int64)
-    for number, compute_set in enumerate(compilation.compute_sets):
-        if chosen is None or number in chosen:
-            for each in compute_set.vertices:
-                total += each.count_by_tile.array()
+    for compute_set in compute_sets_of(compilation, steps):
+        for each in compute_set.vertices:
+            total += each.count_by_tile.array()
     return total
 
 

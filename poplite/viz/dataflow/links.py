@@ -247,7 +247,10 @@ def links_of(graph: Graph, program: Program | None = None, first: int = 1) -> Li
             yield item, _accesses(_touched(work, shares), owner, variables)
 
     def data(number: int) -> Item:
-        return numbers.get(number) or _data_item(variables[number], operations)
+        variable = variables[number]
+        facts = partial(_facts_of_variable, variable)
+        own = variable, facts, _data_bytes(variable), operations.get(variable, "")
+        return numbers.get(number) or _data_item(*own)
 
     count = program.num_steps if program is not None else 0
     return _linked(steps(), data, dict.fromkeys(owner), count)
@@ -319,21 +322,15 @@ def _item(thing: ComputeSet | Program, steps: tuple[int, ...], operation: str) -
 
 
 def _facts_of_set(compute_set: ComputeSet) -> ItemFacts:
-    return ItemFacts(
-        vertices=class_counts(compute_set.vertices.items()),
-        tiles=sorted(compute_set.vertices.tiles()),
-        location=compute_set.location.portable,
-    )
+    vertices, at = compute_set.vertices, compute_set.location.portable
+    counts, tiles = class_counts(vertices.items()), sorted(vertices.tiles())
+    return ItemFacts(vertices=counts, tiles=tiles, location=at)
 
 
 def _facts_of_variable(variable: Variable) -> ItemFacts:
     _, owner = variable.mapping.pieces()
-    return ItemFacts(
-        type_name=type_text(variable.element_type),
-        shape=variable.shape,
-        tiles=np.unique(owner[owner != NO_TILE]),
-        location=variable.location.portable,
-    )
+    kind, tiles = type_text(variable.element_type), np.unique(owner[owner != NO_TILE])
+    return ItemFacts(kind, variable.shape, tiles=tiles, location=variable.location.portable)
 
 
 def _facts_of_program(program: Program) -> ItemFacts:
@@ -382,15 +379,13 @@ def _owners(graph: Graph, operations: Mapping[Thing, str]) -> tuple[list[int], d
     return owner, numbers
 
 
-def _data_item(variable: Variable, operations: Mapping[Thing, str]) -> Item:
-    return Item(
-        "constant" if variable.constant else "variable",
-        variable.name,
-        scope_of(variable.name),
-        partial(_facts_of_variable, variable),
-        _data_bytes(variable),
-        operation=operations.get(variable, ""),
-    )
+def _data_item(
+    variable: Variable | CompiledVariable, facts: Callable[[], ItemFacts], size: int, made: str = ""
+) -> Item:
+    """Return a variable or constant of a graph or of a report, which an operation may have made."""
+    kind: Kind = "constant" if variable.constant else "variable"
+    scope = scope_of(variable.name)
+    return Item(kind, variable.name, scope, facts, size, operation=made)
 
 
 def _data_bytes(variable: Variable) -> int:
@@ -509,15 +504,10 @@ def links_of_report(report: Report, program: str | None = None) -> Links:
 
 def _data_of_report(variable: CompiledVariable) -> Item:
     tiles = set() if variable.tiles is None else set(variable.tiles.array().tolist())
-    facts = ItemFacts(
-        type_name=type_text(TYPES[variable.element_type]),
-        shape=variable.shape,
-        tiles=sorted(tiles - {NO_TILE}),
-        location=variable.at,
-    )
-    kind: Kind = "constant" if variable.constant else "variable"
-    scope = scope_of(variable.name)
-    return Item(kind, variable.name, scope, lambda: facts, size_bytes(variable))
+    kind = type_text(TYPES[variable.element_type])
+    known = sorted(tiles - {NO_TILE})
+    facts = ItemFacts(kind, variable.shape, tiles=known, location=variable.at)
+    return _data_item(variable, lambda: facts, size_bytes(variable))
 
 
 def _step_of_report(step: StepAccesses, numbers: tuple[int, ...], compilation: Compilation) -> Item:
