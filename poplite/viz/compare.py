@@ -478,16 +478,9 @@ class SweepGrid(PictureData):
         def tip(row: int, column: int) -> str:
             return f"{across} {names[column]}, {down} {rows[row]}: {text(row, column)}"
 
-        return Matrix(
-            rows,
-            names,
-            self._steps(),
-            Shades(STEPS + 1),
-            tip,
-            chosen=None if self.best is None else (self.best[1], self.best[0]),
-            texts=text,
-            corner=f"{down} \\ {across}",
-        )
+        best = None if self.best is None else (self.best[1], self.best[0])
+        shades, corner = Shades(STEPS + 1), f"{down} \\ {across}"
+        return Matrix(rows, names, self._steps(), shades, tip, best, text, corner)
 
     def _steps(self) -> npt.NDArray[np.int64]:
         """Return steps from 1 on by row and column; -1 where all failed."""

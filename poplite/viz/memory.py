@@ -443,18 +443,10 @@ def _live_rows(
                 kinds[step][kind] = kinds[step].get(kind, 0) + size
                 if size > largest[step][1]:
                     largest[step] = name, size
-    peak = int(sizes.argmax()) if sizes.any() else -1
-    return tuple(
-        LiveRow(
-            number=memory.steps[step].number,
-            program=memory.steps[step].program,
-            title=name_text(title_of(memory.steps[step])),
-            at=memory.steps[step].at,
-            bytes=int(sizes[step]),
-            kinds={kind: kinds[step][kind] for kind in KIND_NAMES if kind in kinds[step]},
-            largest=largest[step][0],
-            largest_bytes=largest[step][1],
-            is_peak=step == peak,
-        )
-        for step in shown
-    )
+    peak, rows = int(sizes.argmax()) if sizes.any() else -1, []
+    for number in shown:
+        its_step, size = memory.steps[number], int(sizes[number])
+        ordered = {kind: kinds[number][kind] for kind in KIND_NAMES if kind in kinds[number]}
+        about = its_step.number, its_step.program, name_text(title_of(its_step)), its_step.at
+        rows.append(LiveRow(*about, size, ordered, *largest[number], number == peak))
+    return tuple(rows)

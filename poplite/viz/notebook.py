@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, is_dataclass, replace
-from functools import singledispatch
+from functools import partial, singledispatch
 from itertools import chain
 from typing import Any, TypeVar
 
@@ -280,15 +280,11 @@ def mapping_cell(mapping: TileMapping) -> str:
     if mapping.num_unmapped:
         facts["without a tile"] = f"! {amount(mapping.num_unmapped, 'element')}"
     parts = zip(elements.tolist(), np.diff(mapping.ptr).tolist(), strict=True)
-    tiles = TileMap(
-        "elements per tile",
-        [f"{amount(int(held.sum()), 'element')} on {amount(len(used), 'tile')}"],
-        elements,
-        elements < 0,
-        [f"{amount(n, 'element')}, {amount(k, 'interval')}" for n, k in parts],
-        lambda count: amount(count, "element"),
-    ).shown(says_extremes=False)
-    return _shown_with_map(facts, tiles)
+    tips = [f"{amount(n, 'element')}, {amount(k, 'interval')}" for n, k in parts]
+    unit = partial(amount, noun="element")
+    notes = [f"{unit(int(held.sum()))} on {amount(len(used), 'tile')}"]
+    tiles = TileMap("elements per tile", notes, elements, elements < 0, tips, unit)
+    return _shown_with_map(facts, tiles.shown(says_extremes=False))
 
 
 @html.register

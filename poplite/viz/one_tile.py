@@ -181,12 +181,11 @@ class TileContents(PictureData):
 
     def picture(self) -> Picture:
         """Return a strip of the memory, what lies and runs there, and what cycles go into."""
+        by_size = sorted(self.things, key=lambda each: -each.bytes)
         return composed(
             self.heading,
             self._memory() if self.things and self.is_addressed else (),
-            things_listing(
-                sorted(self.things, key=lambda each: -each.bytes), MOST_THINGS, "more things"
-            ),
+            things_listing(by_size, MOST_THINGS, "more things"),
             self._vertices_listing(),
             self._cycles_listing(),
             notes=[noted(self.moment(), self.note)],

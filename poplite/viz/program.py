@@ -168,16 +168,10 @@ class ProgramTree(PictureData):
             label = row.label
             title = label.pattern.format(*(f"'{name_text(name)}'" for name in label.names))
             aside = ", ".join(filter(None, (label.detail, row.note)))
-            tip = [title, label.detail, row.note, name_text(line_text(row.location))]
-            rows.append(
-                ListRow(
-                    (row.steps, *counts, title, place, *([helper] * has_helpers)),
-                    THINGS[label.kind],
-                    aside,
-                    row.level,
-                    tip="\n".join(filter(None, tip)),
-                )
-            )
+            said = (title, label.detail, row.note, name_text(line_text(row.location)))
+            cells = (row.steps, *counts, title, place, *([helper] * has_helpers))
+            tip = "\n".join(filter(None, said))
+            rows.append(ListRow(cells, THINGS[label.kind], aside, row.level, tip=tip))
         return Listing(columns, tuple(rows))
 
     def _places(self) -> list[tuple[str, str]]:

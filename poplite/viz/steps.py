@@ -282,25 +282,19 @@ def step_list(
     found = [each for each in shown if match.lower() in each.name.lower()]
     if match and shown and not found:
         known = list(dict.fromkeys(each.name for each in shown))
+        names = listed([repr(name) for name in known], "names").replace("\n", ", ")
         raise UnknownName(
             f"no step has {match!r} in its name{did_you_mean(match, known)}",
             at=None,
-            found=f"the names are {listed([repr(name) for name in known], 'names')}".replace(
-                "\n", ", "
-            ),
+            found=f"the names are {names}",
             fix=f"--match {known[0]!r}, or leave it out",
         )
     programs = {each.program_name for each in found}
-    rows = [
-        StepRow(
-            each,
-            label_of_step(each.program_name, each.name, programs),
-            each.cycles / whole if whole else 0.0,
-            tuple(_parts(each)),
-            each.time_parts(),
-        )
-        for each in found
-    ]
+    rows = []
+    for each in found:
+        label = label_of_step(each.program_name, each.name, programs)
+        share = each.cycles / whole if whole else 0.0
+        rows.append(StepRow(each, label, share, tuple(_parts(each)), each.time_parts()))
     ordered, limits = tuple(sorted(rows, key=SORTS[sort])), limits_of(report.compilation.target)
     return StepList(note_of(report), ordered, whole, len(steps), limits)
 

@@ -378,21 +378,12 @@ class TileLoad(PictureData):
             value, heading = self.needed_bytes, f"bytes needed per tile: {self.title}"
             tips = [f", variables {size_text(each)}" for each in self.size_bytes.tolist()]
             notes = [f"of these variables: {self.summary()}"]
-        return TileMap(
-            heading,
-            [*notes, *self.warnings()] if self.tiles is None else self.warnings(),
-            value,
-            value > self.limit_bytes,
-            [f"{size_text(size)}{more}" for size, more in zip(value.tolist(), tips, strict=True)],
-            size_text,
-            size_text(self.limit_bytes),
-            self.ipus,
-            measure=self.title,
-        ).shown(
-            self.scale,
-            self.tiles,
-            says_extremes=self.needed_bytes is not None or self.tiles is not None,
-        )
+        tips = [f"{size_text(size)}{more}" for size, more in zip(value.tolist(), tips, strict=True)]
+        notes = [*notes, *self.warnings()] if self.tiles is None else self.warnings()
+        about = value, value > self.limit_bytes, tips, size_text, size_text(self.limit_bytes)
+        drawn = TileMap(heading, notes, *about, self.ipus, measure=self.title)
+        says_extremes = self.needed_bytes is not None or self.tiles is not None
+        return drawn.shown(self.scale, self.tiles, says_extremes=says_extremes)
 
     def picture(self) -> Picture:
         """Return the marks of the map."""
@@ -548,16 +539,12 @@ def vertices_map(compute_set: ComputeSet) -> TileMap:
         count += block.tiles.counts()
     missing = len(vertices) - int(count.sum())
     unit = partial(amount, noun="vertex", plural="vertices")
-    return TileMap(
-        f"vertices per tile: '{name_text(compute_set.name)}'",
-        [f"{unit(int(count.sum()))} {_on_tiles(count)}"]
-        + ([f"! {have_no_tile(missing, 'vertex', 'vertices')}"] if missing else []),
-        count,
-        count < 0,
-        [unit(each) for each in count.tolist()],
-        unit,
-        ipus=compute_set.graph.target.ipus,
-    ).shown(says_extremes=False)
+    notes = [f"{unit(int(count.sum()))} {_on_tiles(count)}"]
+    notes += [f"! {have_no_tile(missing, 'vertex', 'vertices')}"] if missing else []
+    heading, tips = f"vertices per tile: '{name_text(compute_set.name)}'", map(unit, count.tolist())
+    ipus = compute_set.graph.target.ipus
+    drawn = TileMap(heading, notes, count, count < 0, list(tips), unit, ipus=ipus)
+    return drawn.shown(says_extremes=False)
 
 
 def _on_tiles(value: Int64) -> str:

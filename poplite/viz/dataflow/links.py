@@ -370,12 +370,9 @@ def _owners(graph: Graph, operations: Mapping[Thing, str]) -> tuple[list[int], d
                 owner[variable.storage.id] = first
             name = f"{compute_set.name} numbers"
             scope, operation = scope_of(compute_set.name), operations.get(compute_set, "")
-            numbers[first] = Item(
-                *("constant", name, scope),
-                size_bytes=sum(map(_data_bytes, constants)),
-                operation=operation,
-                numbers=tuple(variable.name for variable in constants),
-            )
+            size, names = sum(map(_data_bytes, constants)), tuple(each.name for each in constants)
+            item = Item("constant", name, scope, size_bytes=size, operation=operation)
+            numbers[first] = item._replace(numbers=names)
     return owner, numbers
 
 

@@ -490,19 +490,11 @@ def _copies(
         tiles |= others
         if own and (stretches > 1 or own < frame.num_elements):
             copied += own
-    return FieldCopies(
-        name,
-        vertex.vertex_class.__name__,
-        vertex.tile,
-        declared.reads,
-        declared.writes,
-        len(frames),
-        tuple(places),
-        total * size,
-        0 if vertex.tile is None else away * size,
-        ranges(sorted(tiles)) if tiles else "",
-        0 if vertex.tile is None else copied * size,
-    )
+    if vertex.tile is None:
+        away = copied = 0
+    about = name, vertex.vertex_class.__name__, vertex.tile, declared.reads, declared.writes
+    sizes = total * size, away * size, ranges(sorted(tiles)) if tiles else "", copied * size
+    return FieldCopies(*about, len(frames), tuple(places), *sizes)
 
 
 def _stretches(frame: Frame, strip: Strip, tile: int | None) -> tuple[int, int, set[int]]:
