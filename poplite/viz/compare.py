@@ -49,7 +49,7 @@ from poplite.viz.marks import (
     Words,
     composed,
 )
-from poplite.viz.painters import PictureData, Table
+from poplite.viz.painters import PictureData, Table, by_name
 
 BALANCE = "balance"
 
@@ -247,12 +247,8 @@ class Check:
         >>> parsed("cycles>+5%").fails(100, 106), parsed("cycles>+5%").fails(100, 105)
         (True, False)
         """
-        limits = {
-            "value": self.amount,
-            "change": before + self.amount,
-            "percent": before + before * self.amount / 100,
-        }
-        limit = limits[self.of]
+        more = before * self.amount / 100 if self.of == "percent" else self.amount
+        limit = more if self.of == "value" else before + more
         return after > limit if self.more else after < limit
 
 
@@ -494,14 +490,8 @@ class SweepGrid(PictureData):
     def data(self) -> dict[str, object]:
         """Return the measure for each value, or for each pair of values, row by row."""
         least = [None if math.isnan(value) else value for value in self.least.reshape(-1).tolist()]
-        return {
-            "by": self.by,
-            "over": self.over,
-            "values": self.values,
-            "least": least,
-            "points": self.sweep.num_points,
-            "failures": self.failures,
-        }
+        found = by_name(self, "by", "over", "values", "failures")
+        return found | {"least": least, "points": self.sweep.num_points}
 
     def table(self) -> Table:
         """Return all columns of the sweep, a line for each point."""

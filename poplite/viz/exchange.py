@@ -173,10 +173,8 @@ class Traffic(PictureData):
             ListColumn("what moves, and why", "name", least=24, most=LONGEST_REASON),
         )
         total = sum(reason.bytes for reason in self.reasons)
-        return self._first(
-            columns,
-            [(f"{e.bytes:,}", share_text(e.bytes / total), e.text, e.at) for e in self.reasons],
-        )
+        rows = [(f"{e.bytes:,}", share_text(e.bytes / total), e.text, e.at) for e in self.reasons]
+        return self._first(columns, rows)
 
     def _ranks(self) -> list[Mark]:
         """Return what ranks sent each other, step by step."""
@@ -197,13 +195,10 @@ class Traffic(PictureData):
 
     def _first(self, columns: Sequence[ListColumn], rows: Sequence[tuple[str, ...]]) -> list[Mark]:
         """Return the first rows, which end with a name and its line, and how many are left out."""
-        shown = [
-            ListRow(
-                (*numbers, name_text(name), place_of(at)),
-                tip=name_text(f"{name} ({at})" if at else name),
-            )
-            for *numbers, name, at in rows[: self.top]
-        ]
+        shown = []
+        for *numbers, name, at in rows[: self.top]:
+            tip = name_text(f"{name} ({at})" if at else name)
+            shown.append(ListRow((*numbers, name_text(name), place_of(at)), tip=tip))
         return [Listing((*columns, LINE), shown), *left_out(len(rows) - self.top)]
 
     def _matrix(self, matrix: Int64) -> list[Mark]:

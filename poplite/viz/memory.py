@@ -60,7 +60,7 @@ from poplite.viz.names import (
     title_of,
 )
 from poplite.viz.one_tile import Thing, things_listing, things_on
-from poplite.viz.painters import PictureData, Table, by_field
+from poplite.viz.painters import PictureData, Table, by_field, by_name
 
 Stack = Literal["kind", "variable", "live"]
 Sort = Literal["tile", "size"]
@@ -186,13 +186,9 @@ class MemoryBars(PictureData):
 
     def data(self) -> Mapping[str, object]:
         """Return what every tile needs, and what lies on the fullest."""
-        return {
-            "heading": self.heading,
-            "fits": self.fits,
-            "limit_bytes": self.limit_bytes,
+        return by_name(self, "heading", "fits", "limit_bytes", "stack") | {
             "needed_bytes": self.needed,
             "fullest_step": self.step,
-            "stack": self.stack,
             "parts": [{"name": p.role.words, "bytes": p.sizes} for p in self.parts],
             "fullest_tile": self.tile,
             "on_fullest_tile": [by_field(each) | {"always": each.always} for each in self.things],
@@ -385,14 +381,12 @@ class LiveSteps(PictureData):
         """Return a row for each step, with its bytes by kind of thing."""
         kinds = self.kinds()
         titles = ["program", "step", "name", "bytes", *kinds, "largest", "largest bytes", "line"]
-        return titles, [
-            [
-                *(row.program, row.number, row.title, row.bytes),
-                *(row.kinds.get(kind, 0) for kind in kinds),
-                *(row.largest, row.largest_bytes, row.at),
-            ]
-            for row in self.steps
-        ]
+        rows = []
+        for row in self.steps:
+            about = row.program, row.number, row.title
+            sizes = (row.bytes, *(row.kinds.get(kind, 0) for kind in kinds))
+            rows.append((*about, *sizes, row.largest, row.largest_bytes, row.at))
+        return titles, rows
 
 
 def live_steps(report: Report, tile: int | str = WORST, *, top: int | None = None) -> LiveSteps:

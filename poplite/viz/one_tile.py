@@ -30,6 +30,7 @@ from poplite.viz.marks import (
     Mark,
     Picture,
     StripPart,
+    Tone,
     Words,
     composed,
 )
@@ -213,14 +214,10 @@ class TileContents(PictureData):
         if not self.vertices:
             return Words("no vertices")
         name = ListColumn("class and compute set", "name", most=LONGEST_NAME)
-        rows = tuple(
-            ListRow(
-                (f"{each.count:,}", f"{each.type} in '{each.compute_set}'"),
-                aside=in_brackets(each.at),
-                tip=each.at,
-            )
-            for each in self.vertices
-        )
+        rows = []
+        for each in self.vertices:
+            cells = (f"{each.count:,}", f"{each.type} in '{each.compute_set}'")
+            rows.append(ListRow(cells, aside=in_brackets(each.at), tip=each.at))
         columns = ListColumn("vertices"), name
         return Listing(columns, rows, MOST_VERTICES, rest="more kinds of vertices")
 
@@ -249,16 +246,11 @@ def things_listing(things: Sequence[Thing], most: int | None = None, rest: str =
         ListColumn("what lies there", "name", least=20, most=LONGEST_NAME),
     )
     first = 1 if any(each.address is None for each in things) else 0
-    rows = tuple(
-        ListRow(
-            (f"{each.address or 0:,}", f"{each.bytes:,}", each.when, each.what)[first:],
-            MEMORY[each.kind],
-            aside=in_brackets(each.at),
-            tone="plain" if each.is_live else "soft",
-            tip=each.tip(),
-        )
-        for each in things
-    )
+    rows = []
+    for each in things:
+        cells = (f"{each.address or 0:,}", f"{each.bytes:,}", each.when, each.what)[first:]
+        tone: Tone = "plain" if each.is_live else "soft"
+        rows.append(ListRow(cells, MEMORY[each.kind], in_brackets(each.at), 0, tone, each.tip()))
     return Listing(columns[first:], rows, most, rest=rest)
 
 
@@ -300,20 +292,13 @@ def things_on(memory: Memory, tile: int, step: int) -> list[Thing]:
     """Return what lies on a tile, by address, else the largest first; of a step, what is live."""
     addresses: Sequence[PerTile | None] = memory.addresses or [None] * len(memory.held)
     numbers = [number_of(step) or f"{k:,}" for k, step in enumerate(memory.steps, 1)]
-    found = [
-        Thing(
-            name=name_of(held),
-            form=form_of(held),
-            kind=thing_kind(held.category),
-            bytes=size,
-            address=None if where is None else where[tile],
-            when=_when(held.steps, numbers),
-            is_live=held.steps is None or held.is_in(step),
-            at=held.at,
-        )
-        for held, where in zip(memory.held, addresses, strict=True)
-        if (size := held.bytes[tile])
-    ]
+    found = []
+    for held, where in zip(memory.held, addresses, strict=True):
+        if size := held.bytes[tile]:
+            what = name_of(held), form_of(held), thing_kind(held.category)
+            address, when = None if where is None else where[tile], _when(held.steps, numbers)
+            is_live = held.steps is None or held.is_in(step)
+            found.append(Thing(*what, size, address, when, is_live, held.at))
     if memory.addresses:
         return sorted(found, key=lambda each: (each.address or 0, not each.is_live))
     return sorted(found, key=lambda each: -each.bytes)

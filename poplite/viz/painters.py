@@ -121,6 +121,11 @@ def by_field(row: Any, *without: str) -> dict[str, Any]:
     return {each.name: getattr(row, each.name) for each in fields(row) if each.name not in without}
 
 
+def by_name(row: object, *names: str) -> dict[str, Any]:
+    """Return some attributes by their names."""
+    return {name: getattr(row, name) for name in names}
+
+
 def as_data(value: Any) -> Any:
     """Return a value as data of JSON: dataclasses by field, arrays and sequences as lists.
 

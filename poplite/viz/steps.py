@@ -68,7 +68,7 @@ from poplite.viz.marks import (
     composed,
 )
 from poplite.viz.names import chosen_steps, label_of_step, note_of, noted, tile_number
-from poplite.viz.painters import PictureData, Table, by_field
+from poplite.viz.painters import PictureData, Table, by_field, by_name
 
 LEAST_BAR, LONGEST_NAME = 10, 44
 
@@ -170,22 +170,13 @@ class StepList(PictureData):
 
     def listing(self) -> Listing:
         """Return a row for each step."""
-        rows = tuple(
-            ListRow(
-                (
-                    f"{row.step.number}",
-                    f"{row.step.cycles:,}",
-                    share_text(row.share),
-                    f"{row.step.executions:,}",
-                    f"{100 * row.step.tile_balance:.1f}%",
-                    *rates_of(row.step),
-                    row.label,
-                    tuple((SPENT[part], each) for part, each in row.time.items() if each > 0),
-                ),
-                tip=row.tip(),
-            )
-            for row in self.steps
-        )
+        rows = []
+        for row in self.steps:
+            step, share = row.step, share_text(row.share)
+            numbers = f"{step.number}", f"{step.cycles:,}", share, f"{step.executions:,}"
+            rates = f"{100 * step.tile_balance:.1f}%", *rates_of(step)
+            bar = tuple((SPENT[part], each) for part, each in row.time.items() if each > 0)
+            rows.append(ListRow((*numbers, *rates, row.label, bar), tip=row.tip()))
         return Listing(LIST_COLUMNS, rows, MOST_ROWS, rest="more steps; --all lists them")
 
     def data(self) -> dict[str, object]:
@@ -488,19 +479,10 @@ class Timeline(PictureData):
 
         Where rows are blocks, those of all tiles, of the `slowest` and of the `chosen` one follow.
         """
-        return self.steps.data() | {
-            "timeline": {
-                "tiles": self.tiles,
-                "block": self.block,
-                "ipus": self.ipus,
-                "slowest": self.slowest,
-                "chosen": self.chosen,
-                "states": [*STATES, "waiting"],
-                "begins": list(self.begins),
-                "length": self.cycles,
-                "rows": self.cells(COLUMNS) if self.cycles else [],
-            }
-        }
+        found = by_name(self, "tiles", "block", "ipus", "slowest", "chosen", "begins")
+        found |= {"states": [*STATES, "waiting"], "length": self.cycles}
+        found["rows"] = self.cells(COLUMNS) if self.cycles else []
+        return self.steps.data() | {"timeline": found}
 
 
 def _add(area: npt.NDArray[np.float64], edges: npt.NDArray[np.float64], a: Int64, b: Int64) -> None:
@@ -709,12 +691,9 @@ class ScopeTree(PictureData):
         said = ", ".join(
             f"{c.title} {text}" for c, text in zip(SCOPE_COLUMNS, numbers, strict=False)
         )
-        return ListRow(
-            (*numbers, name_text(scope.name), bar),
-            aside=f"(+{more:,})" if more else "",
-            level=level,
-            tip=f"{name_text(scope.path)}: {said}",
-        )
+        cells = (*numbers, name_text(scope.name), bar)
+        aside, tip = f"(+{more:,})" if more else "", f"{name_text(scope.path)}: {said}"
+        return ListRow(cells, aside=aside, level=level, tip=tip)
 
     def data(self) -> dict[str, object]:
         """Return what scopes take, with all that is inside."""

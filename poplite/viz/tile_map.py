@@ -54,7 +54,7 @@ from poplite.viz.names import (
     noted,
     of_replicas,
 )
-from poplite.viz.painters import PictureData, by_field
+from poplite.viz.painters import PictureData, by_field, by_name
 
 Scale = Literal["zero", "least"]
 
@@ -145,14 +145,8 @@ class TileMap(PictureData):
 
     def data(self) -> dict[str, object]:
         """Return the quantity of each tile."""
-        return {
-            "quantity": self.quantity,
-            "heading": self.heading,
-            "first_tile": self.first,
-            "ipus": self.ipus,
-            "values": self.value,
-            "over": np.flatnonzero(self.over),
-        }
+        tiles = {"first_tile": self.first, "values": self.value, "over": np.flatnonzero(self.over)}
+        return by_name(self, "quantity", "heading", "ipus") | tiles
 
     def tables(self) -> list[Listing]:
         """Return a row for each tile."""

@@ -194,15 +194,12 @@ def _widths(flow: Dataflow) -> list[float]:
     for edge in flow.edges:
         after[min(edge.tail, edge.head)] += 1
         before[max(edge.tail, edge.head)] += 1
-    return [
-        max(
-            96.0,
-            text_width(_title(node), 12) + BAR + 20 + _step_width(node),
-            text_width(_detail(node), 11) + BAR + 20,
-            64.0 * min(4, max(before[k], after[k])),
-        )
-        for k, node in enumerate(flow.nodes)
-    ]
+    widths = []
+    for k, node in enumerate(flow.nodes):
+        title = text_width(_title(node), 12) + BAR + 20 + _step_width(node)
+        detail, edges = text_width(_detail(node), 11) + BAR + 20, max(before[k], after[k])
+        widths.append(max(96.0, title, detail, 64.0 * min(4, edges)))
+    return widths
 
 
 def _title(node: Node) -> str:
@@ -405,20 +402,12 @@ def dataflow_dot(flow: Dataflow) -> str:
         edge_attr={**font, "fontsize": "9", "color": LIGHT["soft"], "arrowsize": "0.7"},
     )
     for k, node in enumerate(flow.nodes):
-        dot.node(
-            f"n{k}",
-            _label(node.title, node.detail, node.step_text),
-            tooltip=_tooltip(node.title, *node.lines()),
-            **_look(node),
-        )
+        label = _label(node.title, node.detail, node.step_text)
+        dot.node(f"n{k}", label, tooltip=_tooltip(node.title, *node.lines()), **_look(node))
     for edge in flow.edges:
-        dot.edge(
-            f"n{edge.tail}",
-            f"n{edge.head}",
-            _label(edge.label_by_field),
-            tooltip=_tooltip(flow.tip(edge)),
-            **({"dir": "both"} if edge.backward_bytes else {}),
-        )
+        label, tip = _label(edge.label_by_field), _tooltip(flow.tip(edge))
+        both = {"dir": "both"} if edge.backward_bytes else {}
+        dot.edge(f"n{edge.tail}", f"n{edge.head}", label, tooltip=tip, **both)
     return str(dot.source)
 
 

@@ -140,12 +140,9 @@ class Canvas:
         self, x: float, y: float, width: float, height: float, kind: str, *, tip: str = ""
     ) -> None:
         """Add a rectangle; x and y are its left and top edges."""
-        self._add(
-            f'<rect x="{number(x)}" y="{number(y)}" width="{number(width)}"'
-            f' height="{number(height)}" class="{kind}"',
-            kind,
-            f">{_title(tip)}</rect>" if tip else "/>",
-        )
+        size = f'width="{number(width)}" height="{number(height)}"'
+        begin = f'<rect x="{number(x)}" y="{number(y)}" {size} class="{kind}"'
+        self._add(begin, kind, f">{_title(tip)}</rect>" if tip else "/>")
 
     def text(
         self, x: float, y: float, text: str, kind: str, *, aside: str = "", tip: str = ""

@@ -262,12 +262,9 @@ def _joined(top: Int64, bottom: Int64, left: Int64, right: Int64, value: Int64) 
     order = np.lexsort((top, value, right, left))
     top, bottom, left, right, value = (a[order] for a in (top, bottom, left, right, value))
     starts = np.ones(len(top), np.bool_)
-    starts[1:] = (
-        (top[1:] != bottom[:-1])
-        | (left[1:] != left[:-1])
-        | (right[1:] != right[:-1])
-        | (value[1:] != value[:-1])
-    )
+    starts[1:] = top[1:] != bottom[:-1]
+    for column in (left, right, value):
+        starts[1:] |= column[1:] != column[:-1]
     ends = np.roll(starts, -1)
     top, left = top[starts], left[starts]
     found = Rectangles(top, bottom[ends], left, right[starts], value[starts])
