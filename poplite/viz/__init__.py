@@ -21,8 +21,8 @@ of `painters`, whose method `picture` returns a `Picture`, which is `marks`; `pa
 The folder `dataflow` gathers in `links` and `graph` what its `picture` draws; `tensors` has the two
 pictures of tensors, and views and operations as text.
 
-`draw` holds what all of them are made of: words with units, columns, the terminal, SVG, PNG, HTML,
-JSON, and layouts.  `painters` lists the forms of each picture, and three doors lead to it: the
+`draw` holds what all of them are made of: words with units, columns, the terminal, SVG, PNG, and
+layouts.  `painters` lists the forms of each picture, and three doors lead to it: the
 functions that users call and that are listed here, in `pictures`; `notebook`, which draws what a
 notebook shows (`poplite.display` calls it); and `poplite.tools.viz`, the command line.
 

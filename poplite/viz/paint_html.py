@@ -4,35 +4,22 @@ What is passed in as text is escaped; what comes out is HTML and is put together
 
 >>> paint_html(Picture("", (Words("2 < 3"), FactList((("tiles", "4"),)))))
 '<p>2 &lt; 3</p><table class="facts"><tbody><tr><th scope="row">tiles</th><td>4</td>...'
-
-A page is one file that needs no other file and no network.  It holds the picture, its facts, its
-numbers as a table, the same as text, and all numbers as JSON for a program.  It follows the
-reader's light or dark setting.  A click or the arrow keys show the text of a tooltip below the
-picture too; without scripts everything else still works.  Equal input gives equal bytes.
-
-    >>> text = page("Tile map", "x", {"tiles": "4"}, SvgText("<svg></svg>"), [], "0 |..|", "{}")
-    >>> text.splitlines()[0], "<h1>Tile map</h1>" in text
-    ('<!doctype html>', True)
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 from html import escape
 from itertools import groupby
 
 from poplite.viz.colours import DARK, LIGHT, color_of
-from poplite.viz.draw.svg import SvgText, asset as asset, filled_asset
-from poplite.viz.draw.words import KEPT, name_text
+from poplite.viz.draw.svg import asset as asset
+from poplite.viz.draw.words import KEPT
 from poplite.viz.marks import FactList, Gap, Listing, ListRow, Mark, Picture, Words
 from poplite.viz.paint_svg import paint_svg
 
 OPEN_ROWS = 40
 """Rows of the longest tree or table that is open at first."""
-
-MOST_ROWS = 2000
-"""Rows of a table of a page; the JSON has the rest."""
 
 
 def paint_html(picture: Picture) -> str:
@@ -48,7 +35,7 @@ def paint_html(picture: Picture) -> str:
             if heading and isinstance(mark, Listing):
                 parts[-1] = folded(heading, _listing(mark))
             else:
-                parts.append(_painted(mark))
+                parts.append(painted_html(mark))
             heading = mark.text if isinstance(mark, Words) and mark.tone == "strong" else ""
     return "".join(parts)
 
@@ -60,7 +47,8 @@ def _is_drawn(mark: Mark) -> bool:
     return not isinstance(mark, Words | FactList)
 
 
-def _painted(mark: Mark) -> str:
+def painted_html(mark: Mark) -> str:
+    """Return a mark that needs no shapes as HTML."""
     match mark:
         case Words(text, tone):
             kind = "" if tone == "plain" else f' class="{tone}"'
@@ -119,30 +107,6 @@ MOST_DATA = 1_000_000
 """Characters of the longest JSON that a page holds."""
 
 
-def page(
-    title: str,
-    subject: str,
-    facts: Mapping[str, str],
-    picture: SvgText,
-    tables: Iterable[Listing],
-    text: str,
-    data: str,
-    *,
-    command: str = "",
-) -> str:
-    """Return a page as HTML, from a picture, its facts, numbers, text and JSON.
-
-    `command` is the command that writes the page, if one does.
-    """
-    by = f'<p class="command"><code>{escaped(name_text(command))}</code></p>\n' if command else ""
-    listings = [_listing(replace(each, most=MOST_ROWS)) for each in tables]
-    parts = {"title": escaped(title), "subject": escaped(subject), "command": by}
-    parts |= {"picture": picture, "numbers": "\n".join([facts_table(facts.items()), *listings])}
-    parts |= {"text": folded("As text", f"<pre>{escaped(text)}</pre>"), "data": _data(data)}
-    parts |= {"style": _themes() + asset("page.css"), "script": asset("page.js")}
-    return filled_asset("page.html", parts)
-
-
 def escaped(text: str) -> str:
     """Return text that is safe between tags and between quotes.
 
@@ -195,7 +159,7 @@ def folded(title: str, body: str, *, is_open: bool = False) -> str:
     return f"<details{opened}><summary>{escaped(title)}</summary>{body}</details>"
 
 
-def _data(data: str) -> str:
+def json_element(data: str) -> str:
     """Return the JSON where a script finds it; no end tag in a name can end it early."""
     if len(data) > MOST_DATA:
         return (
@@ -206,7 +170,7 @@ def _data(data: str) -> str:
     return f'<script type="application/json" id="data">\n{inside}</script>'
 
 
-def _themes() -> str:
+def page_colors() -> str:
     """Return the colours of a light and of a dark page."""
     light, dark = (
         "".join(f"--{name}:{color};" for name, color in colors.items()) for colors in (LIGHT, DARK)

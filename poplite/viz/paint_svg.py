@@ -337,10 +337,8 @@ def _areas(canvas: Canvas, bars: marks.StackedBars, shown: Int64, frame: _Frame)
 
 def _stairs(heights: Sequence[float], side: float, left: float, bottom: float) -> str:
     """Return path commands of an area: its columns are that high, equal ones in one piece."""
-    return "".join(
-        [f"M{number(left)} {number(bottom)}", *_steps(heights, side, left, bottom)]
-        + [f"V{number(bottom)}z"]
-    )
+    steps = "".join(_steps(heights, side, left, bottom))
+    return f"M{number(left)} {number(bottom)}{steps}V{number(bottom)}z"
 
 
 def _steps(heights: Sequence[float], side: float, left: float, bottom: float) -> Iterator[str]:

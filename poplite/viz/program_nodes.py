@@ -105,15 +105,12 @@ class SavedNode(Program):
 
     Attributes:
         label: what it is.
-        below: the nodes under it.
-        roles: what each of them is for; empty where it needs no word.
-        times: how often each of them runs each time that it runs.
+        below: the nodes under it, each with what it is for, empty where it needs no word, and how
+            often it runs each time that this one runs.
     """
 
     label: Label
-    below: tuple[SavedNode, ...]
-    roles: tuple[str, ...]
-    times: tuple[Times, ...]
+    below: tuple[tuple[SavedNode, str, Times], ...]
 
     def __post_init__(self) -> None:
         """Leave location and number of steps to who makes it."""
@@ -121,7 +118,7 @@ class SavedNode(Program):
     @property
     def children(self) -> tuple[Program, ...]:
         """The nodes under it."""
-        return self.below
+        return tuple(node for node, _, _ in self.below)
 
 
 def label_of(node: Program, role: str = "") -> Label:
@@ -210,7 +207,7 @@ def roles_of(node: Program) -> list[str]:
     ['', '']
     """
     if isinstance(node, SavedNode):
-        return list(node.roles)
+        return [role for _, role, _ in node.below]
     if isinstance(node, Switch):
         return [*(f"case {value:,}" for value in node.cases), "default"][: len(node.children)]
     return words_of_parts(node)
@@ -226,8 +223,8 @@ def times_of(node: Program) -> list[Times]:
     ([9], [1])
     """
     match node:
-        case SavedNode(times=times):
-            return list(times)
+        case SavedNode(below=below):
+            return [times for _, _, times in below]
         case Repeat(count=count):
             return [count]
         case RepeatWhile(times=int(times)):
@@ -371,23 +368,18 @@ def _tree(
     made: dict[int, SavedNode] = {}
     for node in children_first(root):
         step = None if node.children else known.get(numbers[id(node)])
-        below: list[SavedNode] = []
-        roles: list[str] = []
-        times: list[Times] = []
+        parts: list[tuple[SavedNode, str, Times]] = []
         each_times = counted.get(id(node)) or [times_below(node)] * len(node.children)
         for child, runs in zip(node.children, each_times, strict=True):
             under = made[id(child)].below
             is_group = child.type is ProgramType.SEQUENCE
             if is_group and node.type is ProgramType.CALL:  # what the function holds
-                below += under
-                roles += [""] * len(under)
-                times += [runs] * len(under)
+                parts += [(each, "", runs) for each, _, _ in under]
             else:  # a group of one is that one
-                below.append(under[0] if is_group and len(under) == 1 else made[id(child)])
-                roles.append(child.role)
-                times.append(runs)
+                only = under[0][0] if is_group and len(under) == 1 else made[id(child)]
+                parts.append((only, child.role, runs))
         label = _compiled_label(node, step, compilation)
-        new = SavedNode(label, tuple(below), tuple(roles), tuple(times))
+        new = SavedNode(label, tuple(parts))
         steps, location = counts[id(node)], location_from(node.at) or NOWHERE
         fill(new, num_steps=steps, is_empty=not steps, location=location)
         made[id(node)] = new
