@@ -248,9 +248,8 @@ def traffic_of(report: Report, *, step: str | None = None, top: int = 10) -> Tra
     sent = sum((phase.sent.array() for phase in phases), nothing)
     received = sum((phase.received.array() for phase in phases), nothing)
     block = 1 if tiles <= MOST_BLOCKS else 2 * -(-tiles // (2 * MOST_BLOCKS))
-    host = sum(
-        phase.sent.total + phase.received.total for phase in phases if phase.kind == "host exchange"
-    )
+    by_host = [phase for phase in phases if phase.kind == "host exchange"]
+    host = sum(phase.sent.total + phase.received.total for phase in by_host)
     own = [phase for phase in phases if phase.kind != "host exchange"]
     return Traffic(
         note=note_of(report),

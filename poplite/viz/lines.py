@@ -24,7 +24,7 @@ from poplite.report import Report
 from poplite.source import SourceFile, SourceLocation, location_from, text_of
 from poplite.text import amount
 from poplite.viz.draw.words import name_text
-from poplite.viz.marks import Gap, ListColumn, Listing, ListRow, Mark, Picture, Words, heading
+from poplite.viz.marks import Gap, ListColumn, Listing, ListRow, Mark, Picture, Tone, Words, heading
 from poplite.viz.names import note_of, noted
 from poplite.viz.painters import PictureData, Table
 from poplite.viz.steps import COST_TITLES, Cost, CostSum
@@ -234,19 +234,15 @@ def _rows(file: FileLines) -> Iterator[ListRow]:
         if texts and last and number != last + 1:
             yield ListRow(("", "", "", "", "", "..."), tone="soft")
         last, line, text = number, lines.get(number), texts.get(number, "")
+        shown, level = text.lstrip(), _level(text)
         if line is None:
-            yield ListRow(
-                ("", "", "", "", f"{number}", text.lstrip()), level=_level(text), tone="soft"
-            )
+            yield ListRow(("", "", "", "", f"{number}", shown), level=level, tone="soft")
             continue
         names = names_text(line)
-        yield ListRow(
-            (*line.texts(), f"{number}", text.lstrip() or names),
-            aside=names if text else "",
-            level=_level(text),
-            tone="soft" if line.calls else "plain",
-            tip=f"{name_text(file.name)}:{number}: {names}",
-        )
+        tone: Tone = "soft" if line.calls else "plain"
+        cells = (*line.texts(), f"{number}", shown or names)
+        tip = f"{name_text(file.name)}:{number}: {names}"
+        yield ListRow(cells, None, names if text else "", level, tone, tip)
 
 
 def _level(text: str) -> int:

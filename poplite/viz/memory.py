@@ -366,14 +366,10 @@ class LiveSteps(PictureData):
         for row in self.steps:
             kinds = ", ".join(f"{kind} {size_text(size)}" for kind, size in row.kinds.items())
             label = label_of_step(row.program, row.title, programs)
-            cells = (
-                f"{row.number:,}" if row.number else "",
-                label,
-                size_text(row.bytes),
-                "peak" if row.is_peak else "",
-                tuple((MEMORY[kind], size) for kind, size in row.kinds.items()),
-                f"{row.largest} {size_text(row.largest_bytes)}" if row.largest else "",
-            )
+            number, peak = f"{row.number:,}" if row.number else "", "peak" * row.is_peak
+            bar = tuple((MEMORY[kind], size) for kind, size in row.kinds.items())
+            largest = f"{row.largest} {size_text(row.largest_bytes)}" if row.largest else ""
+            cells = (number, label, size_text(row.bytes), peak, bar, largest)
             tip = f"{label}{f' ({row.at})' if row.at else ''}: {kinds or size_text(0)}"
             yield ListRow(cells, tone="strong" if row.is_peak else "plain", tip=tip)
 

@@ -58,9 +58,8 @@ def full_title(step: MemoryStep, steps: Sequence[MemoryStep]) -> str:
     "step 2, Execute 'blur'"
     """
     number = f"step {number_of(step)}, " if step.number else ""
-    return label_of_step(
-        step.program, f"{number}{title_of(step)}", {each.program for each in steps}
-    )
+    programs = {each.program for each in steps}
+    return label_of_step(step.program, f"{number}{title_of(step)}", programs)
 
 
 def label_of_step(program: str, name: str, programs: Collection[str]) -> str:

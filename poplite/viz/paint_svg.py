@@ -492,9 +492,8 @@ def _cell_width(matrix: marks.Matrix, side: float) -> tuple[float, bool]:
     if matrix.texts is None or side < 16:
         return side, False
     texts = [matrix.texts(row, column) for row in range(rows) for column in range(columns)]
-    wide = max(
-        text_width(text, 11) for text in [*texts, *(cut(n, LONGEST_SIDE) for n in matrix.columns)]
-    )
+    texts += [cut(name, LONGEST_SIDE) for name in matrix.columns]
+    wide = max(text_width(text, 11) for text in texts)
     return (wide + 10, True) if (wide + 10) * columns <= WIDE else (side, False)
 
 

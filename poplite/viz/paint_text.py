@@ -560,9 +560,8 @@ def _lanes(lanes: marks.TimeLanes, style: Style) -> Iterator[str]:
     room = style.columns - side - 3
     yield style.faint(f"{'steps':>{side}}  {_numbers(lanes, room)}".rstrip())
     dash = "-" if style.ascii_only else "─"
-    for number, (label, row) in enumerate(
-        zip(lanes.labels, lanes.states(room).tolist(), strict=True)
-    ):
+    rows = zip(lanes.labels, lanes.states(room).tolist(), strict=True)
+    for number, (label, row) in enumerate(rows):
         if number in lanes.borders:
             bar = "|" if style.ascii_only else "│"
             yield style.faint(f"{lanes.borders[number]:>{side}} {bar}{dash * room}{bar}")

@@ -688,9 +688,8 @@ class ScopeTree(PictureData):
         numbers = (f"{scope.steps:,}", *scope.texts())
         bar = ((LEVELS[min(level, 2)], scope.cycles),)
         more = scope.num_inside() if level + 1 == self.depth else 0
-        said = ", ".join(
-            f"{c.title} {text}" for c, text in zip(SCOPE_COLUMNS, numbers, strict=False)
-        )
+        titled = zip(SCOPE_COLUMNS, numbers, strict=False)
+        said = ", ".join(f"{column.title} {text}" for column, text in titled)
         cells = (*numbers, name_text(scope.name), bar)
         aside, tip = f"(+{more:,})" if more else "", f"{name_text(scope.path)}: {said}"
         return ListRow(cells, aside=aside, level=level, tip=tip)

@@ -458,9 +458,8 @@ def tile_load(graph: Graph, names: Sequence[str] = ()) -> TileLoad:
     '32 B on 1 of 1,472 tiles (3)'
     """
     graph = graph.top_level_graph
-    chosen = [
-        variable_named(graph.space, name, at=None) for name in dict.fromkeys(names)
-    ] or graph.variables
+    named = [variable_named(graph.space, name, at=None) for name in dict.fromkeys(names)]
+    chosen = named or graph.variables
     tiles = graph.target.tiles
     # One array for all variables: a loop over 10^5 small ones would be slow.
     pieces = [variable.mapping.pieces() for variable in chosen]

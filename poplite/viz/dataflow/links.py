@@ -509,9 +509,8 @@ def _data_of_report(variable: CompiledVariable) -> Item:
 
 def _step_of_report(step: StepAccesses, numbers: tuple[int, ...], compilation: Compilation) -> Item:
     if step.compute_set is not None:
-        operation = next(
-            (o.name for o in compilation.operations if step.compute_set in o.compute_sets), ""
-        )
+        by = (o.name for o in compilation.operations if step.compute_set in o.compute_sets)
+        operation = next(by, "")
         found = compilation.compute_sets[step.compute_set]
         facts = partial(_facts_of_compiled, found, step.at)
         return Item("compute", step.name, scope_of(step.name), facts, 0, numbers, operation)

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -217,9 +218,8 @@ class _Drawing:
         tiles = shown.strip.pieces.tiles()
         self.colors = first.colors(tiles) if first else colors_of(NO_PARTS, tiles)
         self.said = [self._caption(k) for k in range(len(frames))]
-        rooms = [
-            (LINE * len(self.said[k]), self._height(plot)) for k, plot in enumerate(self.plots)
-        ]
+        drawn = zip(self.said, self.plots, strict=True)
+        rooms = [(LINE * len(lines), self._height(plot)) for lines, plot in drawn]
         highest = (max(line for line, _ in rooms), max(grid for _, grid in rooms))
         self.rooms = [highest] * len(rooms) if moves else rooms
 
@@ -344,9 +344,7 @@ class _Drawing:
                     kind = f"small {self.colors.ink(tile)} mid"
                     canvas.text(x + wide / 2, top + STRIP - 5, f"{tile}", kind)
         canvas.close()
-        for name, low, high in zip(
-            strip.names, strip.first.tolist(), strip.first[1:].tolist(), strict=False
-        ):
+        for name, (low, high) in zip(strip.names, pairwise(strip.first.tolist()), strict=True):
             first, last = max(low, left), min(high, right)
             x, wide = origin + (first - left) * unit, (last - first) * unit
             canvas.rect(x, top, wide, STRIP, "rule")

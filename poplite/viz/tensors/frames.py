@@ -363,9 +363,8 @@ class FieldCopies:
 
     def lines(self) -> list[str]:
         """Return what is copied and why, as sentences."""
-        verb = {(True, False): "reads", (False, True): "writes"}.get(
-            (self.reads, self.writes), "updates"
-        )
+        verbs = {(True, False): "reads", (False, True): "writes"}
+        verb = verbs.get((self.reads, self.writes), "updates")
         on = "no tile yet" if self.tile is None else f"tile {self.tile:,}"
         head = f"{name_text(self.vertex_class)} on {on} {verb} {size_text(self.bytes)}"
         lines = [f"{head} as {amount(self.edges, 'edge')}"]
@@ -448,9 +447,8 @@ def _field_named(graph: Graph, words: str) -> tuple[VertexInstance, str]:
             fix=f"--field '{name_text(name)}#0.{name_text(field)}'",
         )
     vertex = vertices[int(number)]
-    known = [
-        each for each, f in vertex.vertex_class.fields.items() if f.is_edge and "." not in each
-    ]
+    fields = vertex.vertex_class.fields.items()
+    known = [each for each, declared in fields if declared.is_edge and "." not in each]
     if field not in known:
         raise UnknownName(
             f"{vertex.vertex_class.__name__} has no edge field {name_text(field)!r}"

@@ -71,9 +71,8 @@ def parse_view(text: str) -> tuple[Index, ...]:
     >>> parse_view("2:5, ::2, ..., -1")
     (slice(2, 5, None), slice(None, None, 2), Ellipsis, -1)
     """
-    return tuple(
-        _entry(part.strip(), text) for part in _ENTRIES.split(text.strip().removesuffix(","))
-    )
+    parts = _ENTRIES.split(text.strip().removesuffix(","))
+    return tuple(_entry(part.strip(), text) for part in parts)
 
 
 def _entry(part: str, text: str) -> Index:
