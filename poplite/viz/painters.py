@@ -121,10 +121,8 @@ class PictureData:
         numbers: list[Mark] = [FactList(tuple(self.page_facts().items())), *tables]
         parts = {"title": escaped(self.PAGE), "subject": escaped(self.subject)}
         parts |= {"command": by if command else "", "picture": self.page_svg()}
-        parts |= {
-            "numbers": "\n".join(map(painted_html, numbers)),
-            "data": json_element(self.json()),
-        }
+        shown = "\n".join(map(painted_html, numbers))
+        parts |= {"numbers": shown, "data": json_element(self.json())}
         parts |= {"text": folded("As text", f"<pre>{escaped(self.text())}</pre>")}
         parts |= {"style": page_colors() + asset("page.css"), "script": asset("page.js")}
         return filled_asset("page.html", parts)
