@@ -380,7 +380,7 @@ class OnRank:
         plan, is_sent = self._plan, self._peers.is_sent
         counts = {name: now - self._unsent.get(name, 0) for name, now in self._counts.items()}
         sent = between_ranks(self._executable, plan.exchanges, plan.places, counts, is_sent)
-        return replace(report, between_ranks=sent)
+        return replace(report, between_ranks=sent, cut=tuple(self._owners.cut.tolist()))
 
     def tracing(self, limit: int) -> AbstractContextManager[Trace]:
         """Record the steps that run in a `with` statement: the same on all ranks."""

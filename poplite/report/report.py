@@ -154,6 +154,10 @@ def _is_order(order: tuple[tuple[int, int], ...], known: Known) -> bool:
     return are_there and sum(times for _, times in order) <= MOST_ORDERED
 
 
+def _is_cut(cut: tuple[int, ...], known: Known) -> bool:
+    return list(cut) == sorted(cut) and max(cut, default=0) < known.tiles
+
+
 @made_by("engine.report(), or pl.Report.load(path)")
 @frozen(repr=False)
 class Report(Displayed):
@@ -170,6 +174,7 @@ class Report(Displayed):
             how often each ran in succession.
         measured: measurements of runs on a device, by program; steps and cycles are the model's.
         between_ranks: messages between ranks, by place; empty without ranks.
+        cut: the first tile of each rank except rank 0, as for `pl.mpi.Device`; empty for one rank.
         note: why nothing was run, the unwritten value on which a branch in the run depended, or the
             run that would take more cycles than the limit; empty otherwise.
 
@@ -200,6 +205,7 @@ class Report(Displayed):
     order: tuple[tuple[int, int], ...] = field(default=(), metadata=checked(_is_order))
     measured: tuple[Measured, ...] = ()
     between_ranks: tuple[BetweenRanks, ...] = ()
+    cut: tuple[int, ...] = field(default=(), metadata=checked(_is_cut))
     note: str = ""
 
     @property

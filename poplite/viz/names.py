@@ -171,6 +171,33 @@ def tile_number(tile: object, tiles: int) -> int:
     return number
 
 
+def part_of(report: Report, ipu: int | None, rank: int | None) -> tuple[range | None, str]:
+    """Return the tiles of an IPU or of a rank, and its name; None for all tiles.
+
+    Raises InvalidOption where there is none, or it has no tiles.
+    """
+    tiles, ipus = report.tiles, report.compilation.target.ipus
+    if ipu is not None:
+        return _tiles_between(range(0, tiles + 1, tiles // ipus), ipu, "IPU"), f"IPU {ipu}"
+    if rank is not None:
+        return _tiles_between((0, *report.cut, tiles), rank, "rank"), f"rank {rank}"
+    return None, ""
+
+
+def _tiles_between(bounds: Sequence[int], number: int, what: str) -> range:
+    last = len(bounds) - 2
+    tiles = range(*bounds[number : number + 2]) if number <= last else range(0)
+    if not tiles:
+        is_one = f"{what} {number:,} has no tiles"
+        raise InvalidOption(
+            is_one if number <= last else f"there is no {what} {number:,}",
+            at=None,
+            found=f"{what}s are 0 to {last:,}" if last else f"there is one {what}",
+            fix=f"leave out --{what.lower()}, for all tiles",
+        )
+    return tiles
+
+
 def name_of(held: Held) -> str:
     """Return what a thing is called: a variable by its name, other things with what they are."""
     what = short_name(held)

@@ -67,7 +67,7 @@ from poplite.viz.marks import (
     Words,
     composed,
 )
-from poplite.viz.names import chosen_steps, label_of_step, note_of, noted, tile_number
+from poplite.viz.names import chosen_steps, label_of_step, note_of, noted, part_of, tile_number
 from poplite.viz.painters import PictureData, Table, by_field, by_name
 
 LEAST_BAR, LONGEST_NAME = 10, 44
@@ -355,6 +355,8 @@ class Timeline(PictureData):
         stretches: what tiles do.
         cycles: of all that is shown.
         chosen: a tile that has a row of its own, where others are in blocks.
+        part: the tiles that are in blocks; by default all.
+        part_name: what has these tiles, such as "IPU 1"; empty for all.
     """
 
     steps: StepList
@@ -364,23 +366,29 @@ class Timeline(PictureData):
     stretches: tuple[Stretch, ...]
     cycles: int
     chosen: int | None = None
+    part: range | None = None
+    part_name: str = ""
 
     KIND: ClassVar = "steps"
 
     @property
     def heading(self) -> str:
         """What is shown."""
-        return f"{self.steps.heading}; one after the other on {amount(self.tiles, 'tile')}"
+        on = amount(self.tiles, "tile")
+        if self.part is not None:
+            on = f"tiles {_label(self.part)} of {on}: {self.part_name}"
+        return f"{self.steps.heading}; one after the other on {on}"
 
     @property
     def block(self) -> int:
         """Tiles of a row, but the slowest tile's own."""
-        return -(-self._tiles_per_ipu // max(1, ROWS // self.ipus))
+        pieces = self._pieces
+        return -(-max(map(len, pieces)) // max(1, ROWS // len(pieces)))
 
     @property
     def slowest(self) -> int | None:
         """The tile that is busy longest; None where each tile has a row."""
-        if self.block == 1 or not self.stretches:
+        if self.block == 1 and self.part is None or not self.stretches:
             return None
         busy: Int64 = np.zeros(self.tiles, np.int64)
         for stretch in self.stretches:
@@ -390,11 +398,11 @@ class Timeline(PictureData):
     @property
     def rows(self) -> list[range]:
         """The tiles of each row: blocks, and `beside` them what has rows of its own."""
-        each = self._tiles_per_ipu
+        block = self.block
         blocks = [
-            range(row, min(row + self.block, first + each))
-            for first in range(0, self.tiles, each)
-            for row in range(first, first + each, self.block)
+            range(row, min(row + block, piece.stop))
+            for piece in self._pieces
+            for row in piece[::block]
         ]
         return [*blocks, *self.beside.values()]
 
@@ -414,16 +422,22 @@ class Timeline(PictureData):
         """What begins with a row, by its number: an IPU but the first, or a row beside blocks."""
         rows, beside = self.rows, self.beside
         blocks = len(rows) - len(beside)
+        each = self.tiles // self.ipus
         ipus = {
-            number: f"IPU {row.start // self._tiles_per_ipu}"
+            number: f"IPU {row.start // each}"
             for number, row in enumerate(rows[:blocks])
-            if row.start and not row.start % self._tiles_per_ipu
+            if number and not row.start % each
         }
         return ipus | dict(enumerate(beside, blocks))
 
     @property
-    def _tiles_per_ipu(self) -> int:
-        return self.tiles // self.ipus
+    def _pieces(self) -> list[range]:
+        """The tiles in blocks, IPU by IPU."""
+        part, each = self.part or range(self.tiles), self.tiles // self.ipus
+        ipus = range(part.start // each, (part.stop - 1) // each + 1)
+        return [
+            range(max(part.start, ipu * each), min(part.stop, (ipu + 1) * each)) for ipu in ipus
+        ]
 
     def cells(self, columns: int) -> npt.NDArray[np.uint8]:
         """Return the state of each cell: what takes most of its time, on the busiest tile.
@@ -480,7 +494,7 @@ class Timeline(PictureData):
         Where rows are blocks, those of all tiles, of the `slowest` and of the `chosen` one follow.
         """
         found = by_name(self, "tiles", "block", "ipus", "slowest", "chosen", "begins")
-        found |= {"states": [*STATES, "waiting"], "length": self.cycles}
+        found |= {"part": self.part_name, "states": [*STATES, "waiting"], "length": self.cycles}
         found["rows"] = self.cells(COLUMNS) if self.cycles else []
         return self.steps.data() | {"timeline": found}
 
@@ -503,11 +517,18 @@ def _label(row: range) -> str:
 
 
 def timeline_of(
-    report: Report, *, step: str | None = None, match: str = "", tile: int | str | None = None
+    report: Report,
+    *,
+    step: str | None = None,
+    match: str = "",
+    tile: int | str | None = None,
+    ipu: int | None = None,
+    rank: int | None = None,
 ) -> Timeline:
     """Return all tiles in time, in the steps that are wanted (as for `step_list`).
 
     A tile that is named has a row of its own; raises InvalidTileMapping where there is none.
+    Blocks are of all tiles, of one IPU, or of one rank; raises InvalidOption where there is none.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=4))
@@ -530,18 +551,33 @@ def timeline_of(
             begin = max([begin + each.cycles, *(stretch.end for stretch in stretches[-1:])])
     target = report.compilation.target
     chosen = None if tile is None else tile_number(tile, target.tiles)
+    part, part_name = part_of(report, ipu, rank)
     return Timeline(
-        steps, tuple(begins), target.tiles, target.ipus, tuple(stretches), begin, chosen
+        steps=steps,
+        begins=tuple(begins),
+        tiles=target.tiles,
+        ipus=target.ipus,
+        stretches=tuple(stretches),
+        cycles=begin,
+        chosen=chosen,
+        part=part,
+        part_name=part_name,
     )
 
 
 def listed_or_in_time(
-    report: Report, *, sort: str, timeline: bool, tile: str | None, **wanted: Any
+    report: Report,
+    *,
+    sort: str,
+    timeline: bool,
+    step: str | None,
+    match: str,
+    **tiles: Any,
 ) -> StepList | Timeline:
-    """Return a list of steps, or a timeline where it, or the row of a tile, is asked for."""
-    if timeline or tile is not None:
-        return timeline_of(report, tile=tile, **wanted)
-    return step_list(report, sort=sort, **wanted)
+    """Return a list of steps, or a timeline where it, or some of its tiles, are asked for."""
+    if timeline or any(each is not None for each in tiles.values()):
+        return timeline_of(report, step=step, match=match, **tiles)
+    return step_list(report, step=step, match=match, sort=sort)
 
 
 def _stretches(step: ExecutionStep, begin: int) -> Iterator[Stretch]:

@@ -472,6 +472,16 @@ def test_one_ipu_at_a_time(opened: Open, file_of: Callable[[str], Path]) -> None
     page = opened(file_of("four IPUs"), "#tab=steps").page
     page.get_by_role("button", name="IPU 2").click()
     assert "zoom=16-24" in address(page)
+    assert page.get_by_role("button", name="rank 0").count() == 0
+
+
+def test_one_rank_at_a_time(opened: Open, tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(report_page(replace(report_of("four IPUs"), cut=(5, 24))))
+    page = opened(path, "#tab=steps").page
+    for rank, tiles in enumerate(("0-5", "5-24", "24-32")):
+        page.get_by_role("button", name=f"rank {rank}").click()
+        assert f"zoom={tiles}" in address(page)
 
 
 def test_steps_of_columns_and_lanes_stand_below_each_other(

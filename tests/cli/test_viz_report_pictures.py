@@ -6,6 +6,7 @@ import json
 import shlex
 import subprocess
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -54,9 +55,9 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) 
     return capsys.readouterr().out
 
 
-def saved(name: str, times: int = 3) -> pl.Report:
+def saved(name: str, times: int = 3, **target: int) -> pl.Report:
     """Save a report, with its trace, and return it."""
-    graph = pl.Graph(pl.Target(tiles=4))
+    graph = pl.Graph(pl.Target(tiles=4, **target))
     a, b = (
         graph.add_variable(pl.INT, (8,), each, mapping="linear", initial_value=1) for each in "ab"
     )
@@ -106,6 +107,22 @@ def test_flags_choose_what_is_drawn(capsys: pytest.CaptureFixture[str]) -> None:
     assert "... " in lines
     table = printed(capsys, "ops", "ring.py:build", "--format", "csv", "--sort", "name")
     assert [line.split(",")[1] for line in table.splitlines()] == ["scope", "a to b", "b to a"]
+
+
+@pytest.mark.usefixtures("ring_folder")
+def test_one_ipu_or_rank_in_time(capsys: pytest.CaptureFixture[str]) -> None:
+    replace(saved("run.json", ipus=2), cut=(1,)).save("run.json")
+    for flags, tiles in (
+        ((), "4 tiles"),
+        (("--ipu", "1"), "tiles 2-3 of 4 tiles: IPU 1"),
+        (("--rank", "1"), "tiles 1-3 of 4 tiles: rank 1"),
+    ):
+        text = printed(capsys, "steps", "run.json", "--timeline", *flags)
+        assert f"one after the other on {tiles}\n" in text
+    # Each of them alone asks for the timeline.
+    assert printed(capsys, "steps", "run.json", *flags) == text
+    assert main(["steps", "run.json", "--rank", "2"]) == 1
+    assert "ranks are 0 to 1" in capsys.readouterr().err
 
 
 def test_pictures_are_written(ring_folder: Path) -> None:

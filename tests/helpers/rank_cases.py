@@ -116,7 +116,7 @@ def told(engine: pl.Engine) -> str:
     """Return the report of an engine, but for what only ranks have."""
     report = engine.report()
     SENT.append(report.between_ranks)
-    return replace(report, between_ranks=()).to_json()
+    return replace(report, between_ranks=(), cut=()).to_json()
 
 
 # -- cases -----------------------------------------------------------------------------------------
@@ -321,7 +321,7 @@ def states(engine_of: EngineOf) -> Found:
     reports = first.report(), second.report()
     sent = [[each.bytes for each in report.between_ranks] for report in reports]
     assert sent[0] == [2 * size for size in sent[1]]
-    whole = [replace(report, between_ranks=()).to_json() for report in reports]
+    whole = [replace(report, between_ranks=(), cut=()).to_json() for report in reports]
     assert whole[0] == whole[1]
     found: Found = [each.read(tensor) for tensor in tensors for each in (first, second)]
     rows = [each.copy_from_remote_buffer("table", 2) for each in (first, second)]

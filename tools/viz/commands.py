@@ -304,12 +304,17 @@ def steps_command(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--timeline", action="store_true", help=what)
     what = "draw the timeline, with a row for this tile alone"
     parser.add_argument("--tile", metavar="N", help=what)
+    parts = parser.add_mutually_exclusive_group()
+    for flag, of in (("--ipu", "IPU"), ("--rank", "rank of an MPI run")):
+        what = f"draw the timeline of the tiles of this {of} only"
+        add_number(parts, flag, what, least=0)
     add_choice(parser, "--sort", STEP_SORTS, "order of the rows")
     add_all(parser, "steps")
     what = "show only steps with this text in their names"
     parser.add_argument("--match", metavar="TEXT", default="", help=what)
     add_steps(parser)
-    _set_picture(parser, "steps.listed_or_in_time", "step", "match", "sort", "timeline", "tile")
+    names = ("step", "match", "sort", "timeline", "tile", "ipu", "rank")
+    _set_picture(parser, "steps.listed_or_in_time", *names)
 
 
 def exchange_command(parser: argparse.ArgumentParser) -> None:

@@ -78,6 +78,7 @@ def report_data(
             [e.name, e.program_name, e.row, e.at, e.executions, e.messages, e.bytes]
             for e in report.between_ranks
         ],
+        "cut": list(report.cut),
         "types": _types(execution.vertex_types()),
         "operations": [
             [each.name, each.at, each.steps, each.cycles, each.bytes_received]

@@ -351,6 +351,7 @@ engine.deploy()
 engine.loadAndRun(device, 0)
 report = engine.report()
 (sent,) = report.between_ranks
+assert report.cut == (2,), report.cut
 assert (sent.name, sent.executions, sent.messages, sent.bytes) == ("x to y", 1, 2, 16), sent
 assert "16 B in 2 messages" in str(report) and pl.Report.from_json(report.to_json()) == report
 engine.resetExecutionProfile()

@@ -526,6 +526,8 @@ def test_json_is_plain_to_read(report: Report) -> None:
             "has numbers below 0",
         ),
         (lambda data: data["compilation"]["target"].update(tiles=0), "at least 1 is needed"),
+        (lambda data: data.update(cut=[1, 4]), r"Report.cut cannot be \(1, 4\)"),
+        (lambda data: data.update(cut=[2, 1]), r"Report.cut cannot be \(2, 1\)"),
     ],
 )
 def test_damaged_json_is_refused(

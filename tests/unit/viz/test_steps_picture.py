@@ -335,6 +335,39 @@ def test_rows_keep_to_one_ipu_and_borders_are_drawn() -> None:
     assert "IPU" not in one.text() + one.svg()
 
 
+def test_one_ipu_alone_has_finer_rows_and_those_that_decide() -> None:
+    report = report_of(200, 2)
+    whole, alone = timeline_of(report), timeline_of(report, ipu=1, tile="7")
+    assert (whole.block, alone.block) == (7, 4)
+    assert alone.rows[:25] == [range(first, first + 4) for first in range(100, 200, 4)]
+    assert whole.slowest is not None
+    slowest = range(whole.slowest, whole.slowest + 1)
+    assert alone.rows[25:] == [range(200), slowest, range(7, 8)]
+    assert list(alone.borders.values()) == ["deciding", "slowest", "chosen"]
+    assert alone.heading == whole.heading.replace("200 tiles", "tiles 100-199 of 200 tiles: IPU 1")
+    assert json.loads(alone.json())["timeline"]["part"] == "IPU 1"
+    small = timeline_of(report_of(8, 2), ipu=0)
+    assert small.rows[:5] == [*(range(tile, tile + 1) for tile in range(4)), range(8)]
+    with pytest.raises(pl.InvalidOption, match="there is no IPU 2") as caught:
+        timeline_of(report, ipu=2)
+    assert "IPUs are 0 to 1" in str(caught.value)
+
+
+def test_one_rank_alone_has_rows_of_its_tiles() -> None:
+    report = replace(report_of(200, 2), cut=(150, 150))
+    assert timeline_of(report, rank=0).borders[15] == "IPU 1"
+    assert timeline_of(report, rank=0).rows[14:16] == [range(98, 100), range(100, 107)]
+    last = timeline_of(report, rank=2)
+    assert last.rows[0] == range(150, 152)
+    assert "IPU 1" not in last.text()
+    assert "tiles 150-199 of 200 tiles: rank 2" in last.heading
+    with pytest.raises(pl.InvalidOption, match="rank 1 has no tiles"):
+        timeline_of(report, rank=1)
+    with pytest.raises(pl.InvalidOption, match="there is no rank 1") as caught:
+        timeline_of(report_of(8), rank=1)
+    assert "there is one rank" in str(caught.value)
+
+
 # -- exchange --------------------------------------------------------------------------------------
 
 

@@ -13,7 +13,7 @@ function stepsTab(of) {
     tools(
       choice("", "run", runs),
       choice("tiles", "rows", { number: "by number", most: "busiest first" }),
-      ...ipuButtons(of),
+      ...partButtons(of),
       state.win || state.zoom ? button("all of it", () => go({ win: "", zoom: "" })) : "",
       of.order.length
         ? ""
@@ -40,15 +40,22 @@ function stepsTab(of) {
   ];
 }
 
-// One IPU at a time, where there are several.
-function ipuButtons(of) {
+// One IPU or one rank at a time, where there are several.
+function partButtons(of) {
   const { ipus, tiles } = of.machine;
-  const each = tiles / ipus;
-  return Array.from({ length: ipus > 1 ? ipus : 0 }, (_, ipu) => {
-    const zoom = `${ipu * each}-${(ipu + 1) * each}`;
-    const pressed = { "aria-pressed": String(state.zoom === zoom) };
-    return button(`IPU ${ipu}`, () => go({ zoom, rows: "number" }), pressed);
-  });
+  const firsts = Array.from({ length: ipus }, (_, ipu) => (ipu * tiles) / ipus);
+  const buttons = (name, firsts) =>
+    firsts.flatMap((first, number) => {
+      const end = firsts[number + 1] ?? tiles;
+      const zoom = `${first}-${end}`;
+      if (first === end) return [];
+      const pressed = { "aria-pressed": String(state.zoom === zoom) };
+      return button(`${name} ${number}`, () => go({ zoom, rows: "number" }), pressed);
+    });
+  return [
+    ...(ipus > 1 ? buttons("IPU", firsts) : []),
+    ...(of.cut.length ? buttons("rank", [0, ...of.cut]) : []),
+  ];
 }
 
 // Steps in the order of a part of time; columns of the table sort by other numbers.

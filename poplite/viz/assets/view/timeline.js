@@ -11,7 +11,7 @@ function lanesOf(of) {
   const order = busiestFirst(of);
   const shown = order.slice(...rangeOf(state.zoom, order.length));
   const lanes = [{ y: STRIP, tall: clip(shown.length * 8, 96, 320), tiles: shown }];
-  if (shown.length <= 40) return lanes;
+  if (order.length <= 40) return lanes;
   const below = STRIP + lanes[0].tall - 10;
   const add = (name, tiles) =>
     lanes.push({ name, tiles, tall: ALONE, y: below + 16 * lanes.length });
