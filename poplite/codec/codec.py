@@ -587,13 +587,10 @@ class RecordCoder(Coder):
 
     def _columns(self, data: Sequence[Json]) -> dict[str, Sequence[Json]]:
         """Return the JSON of each field that some records have; check the names of fields."""
-        for each in data:
-            if type(each) is not dict:
-                raise Malformed(f"{shown(each)} is not a valid {self.name}")
-        kinds = {tuple(each): each for each in data}
-        for each in kinds.values():
+        kinds = objects_by_names(data, self._wrong)
+        for each in kinds:
             if not each.keys() <= self.coders.keys():
-                raise Malformed(f"{shown(each)} is not a valid {self.name}")
+                raise self._wrong(each)
             if not self.needed <= each.keys():
                 missing = min(self.needed - each.keys())
                 raise Malformed(
@@ -604,6 +601,9 @@ class RecordCoder(Coder):
             return dict(zip(data[0], zip(*map(dict.values, data), strict=True), strict=True))
         names = dict.fromkeys(chain.from_iterable(kinds))
         return {name: [each.get(name, _OMITTED) for each in data] for name in names}
+
+    def _wrong(self, data: Json) -> Malformed:
+        return Malformed(f"{shown(data)} is not a valid {self.name}")
 
 
 class EitherCoder(Coder):
@@ -644,20 +644,30 @@ class EitherCoder(Coder):
 
     def decode_all(self, data: Sequence[Json], of: Reader) -> list[Any]:
         """Decode many JSON values."""
+        if len(self.options) == 1:
+            return self._decoded_alone(data, of)
         found: list[Any] = [None] * len(data)
         by_name: dict[str, list[int]] = {}
         for row, each in enumerate(data):
             if each is not None or not self.optional:
                 by_name.setdefault(self._name_of(each), []).append(row)
         for name, rows in by_name.items():
-            some = [data[row] if len(self.options) == 1 else data[row][1] for row in rows]
+            some = [data[row][1] for row in rows]
             for row, value in zip(rows, self.options[name].decode_all(some, of), strict=True):
                 found[row] = value
         return found
 
+    def _decoded_alone(self, data: Sequence[Json], of: Reader) -> list[Any]:
+        """Decode JSON values of the only option, or null."""
+        (option,) = self.options.values()
+        some = [each for each in data if each is not None] if self.optional else data
+        found = option.decode_all(some, of) if some else []
+        if len(some) == len(data):
+            return found
+        parts = iter(found)
+        return [None if each is None else next(parts) for each in data]
+
     def _name_of(self, data: Json) -> str:
-        if len(self.options) == 1:
-            return next(iter(self.options))
         match data:
             case [str() as name, _] if name in self.options:
                 return name
@@ -674,6 +684,15 @@ def _put(data: Iterable[Json], rows: Sequence[Json], name: str, default: Json) -
         for row, each in zip(rows, data, strict=False):
             if each != default:
                 row[name] = each
+
+
+def objects_by_names(
+    data: Sequence[Json], error: Callable[[Json], Malformed]
+) -> list[dict[str, Json]]:
+    """Return an object for each sequence of names that some have; raise `error` of what is none."""
+    if not set(map(type, data)) <= {dict}:
+        raise error(next(each for each in data if type(each) is not dict))
+    return list(dict(zip(map(tuple, data), data, strict=True)).values())
 
 
 def _default_of(field: dataclasses.Field[Any]) -> Callable[[], Any] | None:

@@ -21,6 +21,7 @@ spaced vertices, a number that an array repeats, a view of views.  Code that exp
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 import reprlib
@@ -157,6 +158,7 @@ class Format:
         try:
             with no_collection():  # there is no garbage to collect
                 yield
+                _age_objects()
         except PopliteError:
             raise
         except OSError as error:
@@ -173,6 +175,13 @@ class Format:
             ) from error
         finally:
             _room.reset(before)
+
+
+def _age_objects() -> None:
+    """Count all objects as old, so that the collector does not visit those of a file at once."""
+    if not gc.get_freeze_count():
+        gc.freeze()
+        gc.unfreeze()
 
 
 # -- memory ----------------------------------------------------------------------------------------

@@ -30,6 +30,7 @@ from base64 import b64decode, b64encode
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, chain, compress, islice, pairwise, repeat
+from marshal import dumps
 from typing import Any, TypeVar
 
 import numpy as np
@@ -58,6 +59,7 @@ from poplite.codec.codec import (
     as_list,
     decoded,
     lines_of,
+    objects_by_names,
 )
 from poplite.codec.loading import Format, Malformed, add_room, at, check_room, parsed_json
 from poplite.jit.build import no_collection
@@ -122,17 +124,27 @@ class PerTileCoder(Coder):
         return found
 
     def decode_all(self, data: Sequence[Json], of: Reader) -> list[Any]:
-        """Decode many JSON values, in an equally compact form."""
-        for each in data:
-            if type(each) is not dict or each.keys() != self.keys:
-                keys = " and ".join(map(repr, sorted(self.keys)))
-                raise Malformed(f"{self.name} must have the keys {keys}; found {clipped(each)}")
+        """Decode many JSON values, in an equally compact form; equal short ones as one object."""
+        for each in objects_by_names(data, self._wrong):
+            if each.keys() != self.keys:
+                raise self._wrong(each)
+        places = _first_places(data)
+        distinct = dict.fromkeys(places)
+        made = self._decoded_distinct([data[place] for place in distinct], of)
+        return list(map(dict(zip(distinct, made, strict=True)).__getitem__, places))
+
+    def _decoded_distinct(self, data: Sequence[Json], of: Reader) -> list[PerTile]:
+        """Decode JSON values, of which none is known to be equal to another one."""
         sizes = self._sizes(data, of)
         tiles, counts = _decoded_tiles([each["tiles"] for each in data], sizes, of)
         numbers = self._decoded_numbers([each["values"] for each in data], counts, of)
         if self.of_pairs and (count := max(counts, default=0)):
             check_room(BYTES_A_PAIR * count, f"{count:,} pairs of tiles")
         return list(map(PerTile, sizes, tiles, numbers))
+
+    def _wrong(self, data: Json) -> Malformed:
+        keys = " and ".join(map(repr, sorted(self.keys)))
+        return Malformed(f"{self.name} must have the keys {keys}; found {clipped(data)}")
 
     def _sizes(self, data: Sequence[Json], of: Reader) -> list[int]:
         """Return the number of tiles of each."""
@@ -180,6 +192,23 @@ class PerTileCoder(Coder):
             raise Malformed(f"{clipped(data)} has numbers below {self.whole.start}")
         if high >= self.whole.stop:
             raise Malformed(f"{clipped(data)} has numbers above {self.whole.stop - 1:,}")
+
+
+def _first_places(data: Sequence[dict[str, Json]]) -> list[int]:
+    """Return the place of the first equal one, for those with one number on one range of tiles.
+
+    Most of 100,000 variables are such.  Others have their own places; each that refers to arrays
+    counts for itself.
+    """
+    first: dict[bytes | int, int] = {}
+    found = []
+    for place, each in enumerate(data):
+        values, tiles = each["values"], each["tiles"]
+        is_short = type(values) is int and type(tiles) is list and len(tiles) == 1
+        # Bytes tell True from 1, which are equal.
+        key = dumps((values, tiles, each.get("of")), 2) if is_short else place
+        found.append(first.setdefault(key, place))
+    return found
 
 
 # -- writing numbers -------------------------------------------------------------------------------

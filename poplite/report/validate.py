@@ -153,8 +153,7 @@ class _Checks:
         cls: Any = type(parts[0])
         rules = _rules(cls)
         for name, holds in rules.fields:
-            for part in parts:
-                value = getattr(part, name)
+            for value in _distinct([getattr(part, name) for part in parts]):
                 if not holds(value, self._known):
                     raise Malformed(f"{cls.__name__}.{name} cannot be {clipped(value)}")
         self.check_below(parts, rules.looked_at)
@@ -177,7 +176,9 @@ class _Checks:
             for kind in kinds:
                 if kind is PerTile:
                     spreads = [each.values for each in column if type(each) is PerTile]
-                    self.totals[cls, name] += sum([limits(values)[1] for values in spreads])
+                    own = {id(values): values for values in spreads}  # of a file, often few
+                    high = {key: limits(values)[1] for key, values in own.items()}
+                    self.totals[cls, name] += sum([high[id(values)] for values in spreads])
                 elif _is_object(kind):
                     self._check_each(column, kind, f".{name}", is_tuple=is_tuple)
 
@@ -189,6 +190,14 @@ class _Checks:
             if type(each) is kind:
                 with at(f"{name}[{number}]" if is_tuple else name):
                     self.check([each])
+
+
+def _distinct(values: Sequence[Any]) -> Iterable[Any]:
+    """Return values without those that are equal to others, if all can be hashed."""
+    try:
+        return values if len(values) == 1 else dict.fromkeys(values)
+    except TypeError:
+        return values
 
 
 class _Rules(NamedTuple):

@@ -363,8 +363,9 @@ def _data(compilation: Compilation) -> tuple[list[tuple[bool, int]], list[Int64]
     """Return of each variable whether it is constant, and its bytes; and tiles that hold some."""
     known, memory = compilation.variables, compilation.modelled
     if len(known) or memory is None:
-        tiles = [each.tiles.array() for each in known if each.tiles is not None]
-        return [(each.constant, size_bytes(each)) for each in known], tiles
+        tiles = {id(each.tiles): each.tiles for each in known if each.tiles is not None}
+        sizes = [(each.constant, size_bytes(each)) for each in known]
+        return sizes, [each.array() for each in tiles.values()]
     held = [each for each in memory.held if each.category in VARIABLES]  # of an older file
     sizes = [(each.category == "constant", each.bytes.total) for each in held]
     return sizes, [each.bytes.tiles.array() for each in held]
@@ -402,9 +403,11 @@ def kinds_on(plan: Memory, tile: int) -> tuple[tuple[str, int], ...]:
     They add up to the bytes that the tile needs.
     """
     step, found = int(peaks_of(plan).step[tile]), Counter[str]()
-    for held in plan.held:
-        if held.steps is None or held.is_in(step):
-            found[held.category.replace("_", " ")] += held.bytes[tile]
+    live = [held for held in plan.held if held.steps is None or held.is_in(step)]
+    alike = Counter([(held.category, id(held.bytes)) for held in live])
+    spreads = {id(held.bytes): held.bytes for held in live}
+    for (category, key), count in alike.items():
+        found[category.replace("_", " ")] += count * spreads[key][tile]
     gaps = plan.including_gaps[tile] - found.total()
     return tuple(pair for pair in (*found.most_common(), ("gaps", gaps)) if pair[1])
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from poplite.errors import FileLoadError, UnknownName
 from poplite.files import write_text
-from poplite.ipu.linting import findings_json, findings_text, is_placed, lint
 from poplite.tools.viz.flags import (
     build_flags,
     command,
@@ -190,8 +189,9 @@ def draw_lint(arguments: argparse.Namespace, out: Destination) -> None:
             found=f"{arguments.target!r} is such a file",
             fix="pass file.py:callable, which builds the graph, or a file from graph.save",
         )
-    graph, _ = load_programs(arguments.target, arguments.given, arguments.vertices)
+    from poplite.ipu.linting import findings_json, findings_text, is_placed, lint
 
+    graph, _ = load_programs(arguments.target, arguments.given, arguments.vertices)
     found = lint(graph)
     if out.format == "json":
         out.write(findings_json(found))

@@ -17,6 +17,7 @@ import importlib.util
 import inspect
 import sys
 import traceback
+import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import partial
@@ -91,7 +92,7 @@ def program_named(programs: Mapping[str, Program], name: str, target: str) -> Pr
 
 def is_graph_file(target: str) -> bool:
     """Return whether a target is a file that `graph.save` wrote."""
-    if not Path(target).is_file() or target.endswith(".py"):
+    if target.endswith(".py") or not (Path(target).is_file() and zipfile.is_zipfile(target)):
         return False
     from poplite.executable.graph_file import is_saved_graph
 

@@ -197,6 +197,27 @@ def test_sums_of_many_large_distances_do_not_wrap() -> None:
     assert "less than 99" in refused(["int64", 0, [MOST_FAR]], int64=np.full(MOST_FAR, FARTHEST))
 
 
+def test_equal_numbers_on_one_range_are_read_once() -> None:
+    def of(tiles: Json, values: Json, size: Json = 9) -> Json:
+        return {"of": size, "tiles": tiles, "values": values}
+
+    data = [of([[0, 1]], 5), of([[0, 1]], 5), of([[0, 2]], 5), of([[0, 1]], 5, 8), of([[0, 1]], 6)]
+    reader = Reader(ArrayReader({}), (), (), ())
+    one, same, *others = OF_PIECES.decode_all(data, reader)
+    assert one is same
+    assert [each is one for each in others] == [False] * 3
+    assert [(len(each), list(each[:3])) for each in (one, *others)] == [
+        (9, [5, 5, 0]),
+        (9, [5, 5, 5]),
+        (8, [5, 5, 0]),
+        (9, [6, 6, 0]),
+    ]
+    # What is equal in Python, but wrong, is not hidden by what is right.
+    for wrong in (of([[0, True]], 5), of([[0, 1]], 5.0), of([[0, 1]], 5, 9.0)):
+        with pytest.raises(Malformed):
+            OF_PIECES.decode_all([data[0], wrong], reader)
+
+
 def test_the_message_says_where() -> None:
     data = [{"of": 9, "tiles": [[0, 8]], "values": 1}, {"of": 9, "tiles": [[0, 9]], "values": 1}]
     of = Reader(ArrayReader({}), (), (), ())
