@@ -20,15 +20,8 @@ function course(of) {
   });
 }
 
-function partAt(parts, time) {
-  let [low, high] = [0, parts.length - 1];
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (parts[middle].begin <= time) low = middle;
-    else high = middle - 1;
-  }
-  return parts[low];
-}
+const partAt = (parts, time) =>
+  parts[lastAtMost(time, parts.length, (place) => parts[place].begin)];
 
 // The group of phases at a time within one execution, and how far into it that is; below 0 in a
 // sync.

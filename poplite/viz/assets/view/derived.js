@@ -180,9 +180,13 @@ function heldOn(of, tile) {
 function ranAs(of, memoryStep) {
   return once(of, `ran ${memoryStep}`, () => {
     const { program, rows } = of.memory.steps[memoryStep] ?? { rows: [] };
-    return of.steps.findIndex((step) => step.program === program && rows.includes(step.row));
+    return stepAt(of, program, rows);
   });
 }
+
+// The step that a program has in one of some rows, -1 for none that ran.
+const stepAt = (of, program, rows) =>
+  of.steps.findIndex((step) => step.program === program && rows.includes(step.row));
 
 function memoryStepOf(of, step) {
   if (step < 0 || !of.memory) return -1;
@@ -213,5 +217,17 @@ function most(numbers) {
 
 const least = (numbers) =>
   numbers.length ? numbers.reduce((found, each) => Math.min(found, each)) : 0;
+
+// The last of some places whose number is at most another one; 0 where none is.  Numbers ascend.
+function lastAtMost(number, count, numberAt) {
+  let [low, high] = [0, count];
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (numberAt(middle) <= number) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
 const worst = (numbers) => numbers.indexOf(most(numbers));
 const descending = (rows, number) => rows.slice().sort((one, other) => number(other) - number(one));

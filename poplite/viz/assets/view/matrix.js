@@ -85,8 +85,7 @@ function exchangeMatrix(of, step) {
     pen.text("to tile ↓", LEFT - 6, 14, "right");
     for (const each of ticks(0, size - 1, Math.min(8, (size * side) / 40))) {
       pen.text(thousands(each * block), LEFT - 6, 22 + each * side + Math.min(side, 11), "right");
-      if (each)
-        pen.text(thousands(each * block), LEFT + each * side, 14 + (each * side < 80 ? 100000 : 0));
+      if (each * side >= 80) pen.text(thousands(each * block), LEFT + each * side, 14);
     }
     const chosen = Math.floor(chosenTile() / block);
     pen.frame(LEFT, 22 + chosen * side - 0.5, size * side, side, "mark", 1);

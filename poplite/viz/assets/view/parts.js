@@ -26,7 +26,7 @@ function stepChoice(label, none) {
     return el("select", { onchange: pick, "data-focus": label }, all, ...options);
   });
   select.value = chosenStep() < 0 ? "" : chosenStep();
-  return el("label", { class: "labelled" }, soft(label), select);
+  return labelled(label, select);
 }
 
 function filterField(label) {

@@ -25,15 +25,8 @@ function piecesOf(held) {
 }
 
 // The number of the piece that an element is in.
-function pieceAt({ begins }, element) {
-  let [low, high] = [0, begins.length];
-  while (high - low > 1) {
-    const middle = (low + high) >> 1;
-    if (begins[middle] <= element) low = middle;
-    else high = middle;
-  }
-  return low;
-}
+const pieceAt = ({ begins }, element) =>
+  lastAtMost(element, begins.length, (piece) => begins[piece]);
 
 // How many elements are drawn in a row: those of the last axes, of so many that the picture is
 // somewhat wider than high.

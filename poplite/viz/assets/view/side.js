@@ -92,29 +92,24 @@ function stepSide(of, tile) {
       button("✕", () => go({ step: null }), { title: "No step (Esc)", "aria-label": "No step" }),
     ),
     el("h2", {}, stepTitle(number)),
-    el("p", {}, lineOf(step.at)),
-    el(
-      "p",
-      {},
+    para(lineOf(step.at)),
+    para(
       bold(thousands(step.cycles)),
       ` cycles, ${shareOf(step.cycles, of.cycles)} of all, ${amount(step.times, "time")}`,
     ),
     phaseBar(of, number, step.cycles),
     el("table", {}, el("thead", {}, el("tr", {}, ...heads)), bodyOf(rows)),
     remark("Phases between two syncs overlap: each tile goes on by itself."),
-    el("p", {}, `balance ${percent(balanceOf(of, number))} · op/cycle ${step.rates[0]}`, moved),
+    para(`balance ${percent(balanceOf(of, number))} · op/cycle ${step.rates[0]}`, moved),
   ];
   const code = most(step.phases.map((phase) => phase.code));
-  if (code)
-    parts.push(el("p", {}, soft("exchange code "), `${bytesText(code)} on the tile with most`));
-  if (step.op) parts.push(el("p", {}, soft("operation "), step.op));
+  if (code) parts.push(para(soft("exchange code "), `${bytesText(code)} on the tile with most`));
+  if (step.op) parts.push(para(soft("operation "), step.op));
   if (step.types.length) {
     parts.push(heading("Vertices"));
     for (const [name, count, source, cycles] of step.types) {
       const each = rounded(count ? cycles / count : 0);
-      parts.push(
-        el("p", {}, name, soft(` ${thousands(count)} run, ${each} cycles each, ${source}`)),
-      );
+      parts.push(para(name, soft(` ${thousands(count)} run, ${each} cycles each, ${source}`)));
     }
   }
   return parts;

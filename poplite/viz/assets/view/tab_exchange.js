@@ -35,11 +35,7 @@ function exchangeTab(of) {
 // What the ranks of an MPI run sent each other, in one step or in all.
 function betweenRanks(of, chosen) {
   const rows = of.ranks
-    .map(([name, program, row, ...rest]) => [
-      of.steps.findIndex((step) => step.program === program && step.row === row),
-      name,
-      ...rest,
-    ])
+    .map(([name, program, row, ...rest]) => [stepAt(of, program, [row]), name, ...rest])
     .filter(([number]) => chosen < 0 || number === chosen);
   if (!rows.length) return [];
   const total = (column) => rows.reduce((before, row) => before + row[column], 0);

@@ -12,6 +12,7 @@ function livenessTab(of) {
   const highest = worst(shown);
   const type = (event) =>
     event.target.value !== "" && go({ tile: Math.max(0, Math.round(Number(event.target.value))) });
+  const field = { type: "number", min: 0, max: of.machine.tiles - 1, "data-focus": "tile" };
   const facts = soft(
     "always live ",
     bold(bytesText(always[tile])),
@@ -21,19 +22,7 @@ function livenessTab(of) {
   );
   return [
     tools(
-      el(
-        "label",
-        { class: "labelled" },
-        soft("tile"),
-        el("input", {
-          type: "number",
-          min: 0,
-          max: of.machine.tiles - 1,
-          value: tile,
-          "data-focus": "tile",
-          onchange: type,
-        }),
-      ),
+      labelled("tile", el("input", { ...field, value: tile, onchange: type })),
       button(`highest on tile ${thousands(highest)}`, () => go({ tile: highest })),
       choice("", "live", { beside: "not always live", all: "with what is always live" }),
       facts,

@@ -1,5 +1,13 @@
 // Steps: what all tiles do in time, and what each step takes.
 
+// What a page lacks that would be too large, by how rough its numbers are.
+const ROUGH = {
+  2: "all digits: cycles and bytes of single tiles in a step have three.",
+  3:
+    "a number for each tile: times are means of blocks of tiles, and waiting is only roughly " +
+    "known.",
+};
+
 function stepsTab(of) {
   const runs = {
     once: "each step once",
@@ -22,15 +30,7 @@ function stepsTab(of) {
               "trace was saved: report.save(path, trace).",
           ),
     ),
-    of.rough > 1
-      ? note(
-          of.rough > 2
-            ? "The page would be too large with a number for each tile: times are means of blocks " +
-                "of tiles, and waiting is only roughly known."
-            : "The page would be too large with all digits: cycles and bytes of single tiles in a " +
-                "step have three.",
-        )
-      : "",
+    ROUGH[of.rough] ? note("The page would be too large with " + ROUGH[of.rough]) : "",
     phaseLegend(of),
     timeline(of),
     rangeSpent(of),
@@ -64,17 +64,9 @@ function sortChoice(of) {
   const option = (part) =>
     el("option", { value: part, selected: state.sort === part }, partWords(part));
   const none = el("option", { value: "", selected: !parts.includes(state.sort) }, "…");
-  return el(
-    "label",
-    { class: "labelled" },
-    soft("most of"),
-    el(
-      "select",
-      { onchange: (event) => go({ sort: event.target.value }), "data-focus": "most of" },
-      none,
-      ...parts.map(option),
-    ),
-  );
+  const pick = (event) => go({ sort: event.target.value });
+  const select = { onchange: pick, "data-focus": "most of" };
+  return labelled("most of", el("select", select, none, ...parts.map(option)));
 }
 
 function stepsTable(of, unordered) {

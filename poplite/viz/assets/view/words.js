@@ -73,7 +73,9 @@ const soft = (...children) => el("span", { class: "soft" }, ...children);
 const bold = (text) => el("b", {}, text);
 const heading = (...children) => el("h3", {}, ...children);
 const note = (...children) => el("p", { class: "note" }, ...children);
+const para = (...children) => el("p", {}, ...children);
 const remark = (...children) => el("p", { class: "soft" }, ...children);
+const labelled = (words, part) => el("label", { class: "labelled" }, soft(words), part);
 const swatch = (color) => el("i", { class: "swatch", style: `background:var(--${color})` });
 const button = (label, onclick, attributes = {}) => el("button", { onclick, ...attributes }, label);
 
