@@ -17,6 +17,7 @@ from helpers.depth import thinned
 from helpers.planted import Planted
 from helpers.random_reports import MARKUP, random_report
 from poplite.report.execution import between_syncs
+from poplite.report.per_tile import PerTile
 from poplite.tools.viz.load_report import load
 from poplite.viz.page import report_page
 from poplite.viz.tile_map import quantity_map
@@ -466,6 +467,33 @@ def test_a_range_of_time_is_summed_up(opened: Open, file_of: Callable[[str], Pat
     page = opened(file_of("matvec"), f"#tab=steps&win=0-{begin // 2}").page
     shown = page.locator("#view .tools .legend").inner_text()
     assert sum(map(float, re.findall(r"([\d.]+) %", shown))) == pytest.approx(100, abs=0.3)
+
+
+def test_legends_name_what_their_pictures_show(
+    opened: Open, file_of: Callable[[str], Path]
+) -> None:
+    """In time tiles compute or wait; the bars of steps say of that which workers were idle."""
+    in_time, of_steps = (
+        opened(file_of("matvec"), "#tab=steps").page.locator("#view > .legend").all()
+    )
+    names = [each.locator("span").all_inner_texts() for each in (in_time, of_steps)]
+    words = ["copied on its tile", "exchange", "waiting for other tiles", "sync"]
+    assert names == [["compute", *words], ["work", "idle workers", *words]]
+
+
+def test_the_mark_of_the_chosen_tile_leaves_what_it_receives_free(
+    opened: Open, tmp_path: Path
+) -> None:
+    report = report_of("a slow tile of many")
+    numbers = PerTile.of(5000 * (np.arange(report.tiles) == 700))
+    step = report.execution.steps[0]
+    phases = (replace(step.phases[0], kind="exchange", received=numbers),)
+    execution = replace(report.execution, steps=(replace(step, phases=phases),))
+    path = tmp_path / "page.html"
+    path.write_text(report_page(replace(report, execution=execution)))
+    page = opened(path, "#tab=exchange&tile=700").page
+    pixels, _ = page.evaluate(COUNT_COLORS, ["phase-exchange"])
+    assert pixels["phase-exchange"] > 60
 
 
 def test_one_ipu_at_a_time(opened: Open, file_of: Callable[[str], Path]) -> None:

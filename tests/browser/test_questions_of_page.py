@@ -60,9 +60,9 @@ def on_the_tile(report: pl.Report) -> list[Line]:
 def uneven(report: pl.Report) -> list[Line]:
     needed = report.compilation.memory.including_gaps
     balance = share(needed.total / report.tiles, needed.most)
-    least = int(needed.array().min())
-    tile = needed.worst_tile
-    return [(f"most {needed.most:,} B on tile {tile}", f"least {least:,} B", f"balance {balance}")]
+    on_tiles, tile = needed.array(), needed.worst_tile
+    least = f"least {on_tiles.min():,} B on tile {on_tiles.argmin()}"
+    return [(f"most {needed.most:,} B on tile {tile}", least, f"balance {balance}")]
 
 
 def gaps(report: pl.Report) -> list[Line]:
@@ -104,7 +104,8 @@ def phases(report: pl.Report) -> list[Line]:
 
 def waited(report: pl.Report) -> list[Line]:
     value = quantity_map(report, "waited").value
-    return [(f"most {value.max():,} cycles on tile {value.argmax()}", f"least {value.min():,}")]
+    least = f"least {value.min():,} cycles on tile {value.argmin()}"
+    return [(f"most {value.max():,} cycles on tile {value.argmax()}", least)]
 
 
 def exchanged(report: pl.Report) -> list[Line]:

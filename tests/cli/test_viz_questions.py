@@ -164,9 +164,15 @@ ANSWERS: dict[str, list[tuple[str, Lines]]] = {
     "who waits for whom?": [
         ("tiles SAVED --by waited", lambda r: answers.most_and_least(r, "waited", "cycles"))
     ],
-    "how much is exchanged, why, from where to where?": [("exchange SAVED", exchanged)],
+    "how much is exchanged, why, from where to where?": [
+        ("exchange SAVED", exchanged),
+        ("steps SAVED --sort exchange", answers.steps),
+    ],
     "what do I look at first?": [("report SAVED", findings)],
-    "what runs after what, and what does it cost?": [("program TARGET --counts", counted)],
+    "what runs after what, and what does it cost?": [
+        ("program TARGET --counts", counted),
+        ("steps SAVED --sort program", answers.steps),
+    ],
     "what reads and writes what?": [("graph TARGET", accesses)],
     "which line of mine is it?": [
         ("lines SAVED", numbers_of_lines),

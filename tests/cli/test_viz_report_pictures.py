@@ -55,9 +55,9 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) 
     return capsys.readouterr().out
 
 
-def saved(name: str, times: int = 3, **target: int) -> pl.Report:
+def saved(name: str, times: int = 3, ipus: int = 1) -> pl.Report:
     """Save a report, with its trace, and return it."""
-    graph = pl.Graph(pl.Target(tiles=4, **target))
+    graph = pl.Graph(pl.Target(tiles=4, ipus=ipus))
     a, b = (
         graph.add_variable(pl.INT, (8,), each, mapping="linear", initial_value=1) for each in "ab"
     )

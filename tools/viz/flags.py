@@ -173,7 +173,7 @@ def add_choice(
 
 
 def add_number(
-    parser: argparse.ArgumentParser,
+    parser: argparse._ActionsContainer,
     flag: str,
     what: str,
     default: int | None = None,

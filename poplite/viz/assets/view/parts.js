@@ -101,13 +101,11 @@ function legend(parts, total = 0) {
 }
 
 const phaseColor = (kind) => "phase-" + kind.replace(" ", "-");
-const phaseLegend = (of) =>
+const phaseLegend = (of, kinds = Object.keys(PHASES), words = partWords) =>
   legend(
-    of.steps.length
-      ? Object.keys(PHASES)
-          .filter((kind) => timeOf(of, -1, -1)[kind] > 0)
-          .map((kind) => [partWords(kind), 0, phaseColor(kind)])
-      : [],
+    kinds
+      .filter((kind) => of.steps.length && timeOf(of, -1, -1)[kind] > 0)
+      .map((kind) => [words(kind), 0, phaseColor(kind)]),
   );
 
 // Parts of time, [words, cycles, colour], without those that are nothing.

@@ -74,8 +74,7 @@ function exchangeBars(of, received, sent) {
     pen.text(bytesText(high), LEFT - 6, middle + tall, "right");
     axis.labels(pen, middle + tall + 18, 0, width);
     const tile = chosenTile();
-    const x = axis.xOf(tile);
-    if (tile >= first && tile < end) pen.line(x, 6, x, middle + tall + 4, "mark");
+    if (tile >= first && tile < end) pen.mark(axis.xOf(tile), middle - tall - 4);
   };
   const at = (x) => {
     const tile = axis.at(x);

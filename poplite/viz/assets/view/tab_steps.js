@@ -31,10 +31,11 @@ function stepsTab(of) {
           ),
     ),
     ROUGH[of.rough] ? note("The page would be too large with " + ROUGH[of.rough]) : "",
-    phaseLegend(of),
+    phaseLegend(of, [...PHASE_KINDS, "waiting", "sync"], (kind) => PHASES[kind]),
     timeline(of),
     rangeSpent(of),
     tools(filterField("keep steps with …"), sortChoice(of)),
+    phaseLegend(of),
     kept("steps", [state.q, state.sort, chosenStep()], () => stepsTable(of, rows)),
     ...of.limits.map((line) => remark(line)),
   ];

@@ -43,7 +43,8 @@ function tilesTab(of) {
     "most ",
     bold(measureText(state.by, high)),
     ` on tile ${thousands(worst(numbers))} · mean ${measureText(state.by, mean)}`,
-    ` · least ${measureText(state.by, low)} · balance ${shareOf(mean, high)}`,
+    ` · least ${measureText(state.by, low)} on tile ${thousands(numbers.indexOf(low))}`,
+    ` · balance ${shareOf(mean, high)}`,
   );
   parts.push(
     tools(
