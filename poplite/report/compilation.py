@@ -41,14 +41,10 @@ def _are_pieces(variable: Variable, known: Known) -> bool:
     """Return whether the pieces of a variable ascend within it, each on one tile or none."""
     if variable.first is None or variable.tiles is None:
         return variable.first is variable.tiles
-    first, tiles = variable.first, variable.tiles
-    if (
-        len(first) != len(tiles)
-        or not 0 < len(first) <= MOST_PIECES
-        or first.num_used < len(first) - 1
-    ):
+    first, tiles, count = variable.first, variable.tiles, variable.first.num_tiles
+    if count != tiles.num_tiles or not 0 < count <= MOST_PIECES or first.num_used < count - 1:
         return False  # only the first piece begins at 0
-    if len(first) == 1:  # of nearly all small variables
+    if count == 1:  # of nearly all small variables
         is_at_0 = not first.num_used or first.values.only == 0
         return is_at_0 and math.prod(variable.shape) > 0 and tiles.most < known.tiles
     if first.num_used > 2 and first.values.only is not None:

@@ -29,6 +29,7 @@ import math
 from base64 import b64decode, b64encode
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import accumulate, chain, compress, islice, pairwise, repeat
 from marshal import dumps
 from typing import Any, TypeVar
@@ -511,7 +512,7 @@ def _of_ranges(ranges: Json) -> TileSet:
             raise Malformed(f"ranges of tiles must ascend; found {first:,} to {last:,}")
         before = last
     if len(ranges) == 1:
-        return counting(first, last - first + 1), last - first + 1, last
+        return _of_range(first, last)
     if not ranges:
         return _EMPTY
     if before >= MOST:
@@ -519,6 +520,12 @@ def _of_ranges(ranges: Json) -> TileSet:
     runs = np.array(ranges, np.int64)
     tiles = Runs(runs[:, 0], runs[:, 1] + 1)
     return tiles, tiles.count, last
+
+
+@lru_cache(maxsize=1 << 10)
+def _of_range(first: int, last: int) -> TileSet:
+    """Return the tiles of one range; those of 100,000 variables are few."""
+    return counting(first, last - first + 1), last - first + 1, last
 
 
 # -- reports ---------------------------------------------------------------------------------------
