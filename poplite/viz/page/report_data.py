@@ -157,17 +157,8 @@ def _compute_set(found: Any, arrays: Arrays) -> dict[str, Any]:
 
 
 def _findings(report: Report) -> list[dict[str, Any]]:
-    return [
-        {
-            "kind": each.kind,
-            "share": each.share,
-            "steps": list(each.steps),
-            "tile": each.tile,
-            "at": each.at,
-            "sentence": each.sentence,
-        }
-        for each in report.insights.findings
-    ]
+    names = ("kind", "share", "steps", "tile", "at", "sentence")
+    return [{name: getattr(each, name) for name in names} for each in report.insights.findings]
 
 
 # -- memory and programs ---------------------------------------------------------------------------

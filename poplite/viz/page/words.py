@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from poplite.text import printable
@@ -25,14 +25,7 @@ def printable_in(value: Any) -> Any:
     >>> print(printable_in({"a\n": ["b\n", 1]})["a\\n"][0])
     b\n
     """
-    match value:
-        case str():
-            return printable(value)
-        case dict():
-            return {printable(name): printable_in(one) for name, one in value.items()}
-        case list() | tuple():
-            return [printable_in(one) for one in value]
-    return value
+    return _changed(value, printable, printable)
 
 
 def shared(value: Any, words: list[str]) -> Any:
@@ -40,19 +33,24 @@ def shared(value: Any, words: list[str]) -> Any:
     count = Counter(text for text in _texts(value) if len(text) >= LEAST)
     numbers: dict[str, int] = {}
 
-    def of(each: Any) -> Any:
-        match each:
-            case str() if count[each] > 1:
-                return {"w": numbers.setdefault(each, len(numbers))}
-            case dict():
-                return {name: of(one) for name, one in each.items()}
-            case list() | tuple():
-                return [of(one) for one in each]
-        return each
+    def numbered(text: str) -> Any:
+        return {"w": numbers.setdefault(text, len(numbers))} if count[text] > 1 else text
 
-    found = of(value)
+    found = _changed(value, numbered, str)
     words += numbers
     return found
+
+
+def _changed(value: Any, text: Callable[[str], Any], name: Callable[[str], str]) -> Any:
+    """Return data with its texts and the names of its objects changed; tuples become lists."""
+    match value:
+        case str():
+            return text(value)
+        case dict():
+            return {name(key): _changed(one, text, name) for key, one in value.items()}
+        case list() | tuple():
+            return [_changed(one, text, name) for one in value]
+    return value
 
 
 def _texts(value: Any) -> Iterator[str]:
