@@ -5,13 +5,13 @@
 const STRIP = 22;
 const ALONE = 12;
 
-// Lanes of tiles: all that are shown, and where these are many, in a row each: the slowest in each
-// step, which decide when all ends, the slowest of all steps, and the chosen tile.
+// Lanes of tiles: those that are shown, and where these are many or not all, in a row each: the
+// slowest in each step, which decide when all ends, the slowest of all steps, and the chosen tile.
 function lanesOf(of) {
   const order = busiestFirst(of);
   const shown = order.slice(...rangeOf(state.zoom, order.length));
   const lanes = [{ y: STRIP, tall: clip(shown.length * 8, 96, 320), tiles: shown }];
-  if (order.length <= 40) return lanes;
+  if (order.length <= 40 && shown.length === order.length) return lanes;
   const below = STRIP + lanes[0].tall - 10;
   const add = (name, tiles) =>
     lanes.push({ name, tiles, tall: ALONE, y: below + 16 * lanes.length });
