@@ -9,7 +9,7 @@ its operands. Forward and backward parts form one graph, so that storage is deci
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, overload
 
 from poplite.errors import AxisError
 from poplite.named import along_axes, shaping
@@ -34,7 +34,11 @@ LAST = 2**31 - 1
 """A position after all other positions."""
 
 
-def deriv(y: Any, x: Any, error: Any = None) -> Any:
+@overload
+def deriv(y: Any, x: list[Any] | tuple[Any, ...], error: Any = None) -> list[Op]: ...
+@overload
+def deriv(y: Any, x: object, error: Any = None) -> Op: ...
+def deriv(y: Any, x: object, error: Any = None) -> Op | list[Op]:
     """Return the derivative of y with respect to x, on the axes of x.
 
     Args:
@@ -73,9 +77,9 @@ def deriv(y: Any, x: Any, error: Any = None) -> Any:
             fix=f"pass an error with axes {result.axes}, or with some of them",
         )
     adjoints = _adjoints(result, given)
-    many = isinstance(x, list | tuple)
-    found = [_of(each, adjoints) for each in (x if many else [x])]
-    return found if many else found[0]
+    if isinstance(x, list | tuple):
+        return [_of(each, adjoints) for each in x]
+    return _of(x, adjoints)
 
 
 def _of(x: Any, adjoints: dict[Op, Op]) -> Op:
