@@ -68,6 +68,9 @@ class ShownPage:
 
     __slots__ = ("height", "html")
 
+    height: int
+    html: str
+
     def __init__(self, html: str, height: int) -> None:
         self.html, self.height = html, height
 

@@ -46,6 +46,12 @@ USERS_LINE = SourceLocation("<the user's line>", 0, "")
 class _InParts(Exception):
     """Base class of poplite's errors: message, location, what was found, how to fix it."""
 
+    what: str
+    at: SourceLocation | None
+    where: str
+    found: str
+    fix: str
+
     def __init__(
         self,
         what: str,
@@ -118,11 +124,14 @@ class Absent:
       there is no device
     """
 
+    reason: str
+    instead: str
+
     def __init__(self, reason: str, instead: str = "") -> None:
         self.reason, self.instead = reason, instead
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self.name = f"{owner.__name__}.{name}"
+        self.name: str = f"{owner.__name__}.{name}"
 
     def __get__(self, instance: object, owner: type | None = None) -> NoReturn:
         what = f"poplite has no {self.name}"
@@ -166,7 +175,9 @@ class PopliteError(_InParts):
     poplar: ClassVar[str] = "poplar_error"
     """Name of the corresponding Poplar exception."""
 
-    attachSourceLocation = Absent("an error stores its source location already", "error.at")
+    attachSourceLocation: ClassVar[Absent] = Absent(
+        "an error stores its source location already", "error.at"
+    )
 
 
 class TensorIndexError(PopliteError, IndexError):

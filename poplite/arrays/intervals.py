@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, overload
+from typing import Any, ClassVar, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -104,7 +104,9 @@ class Intervals(Sequence[Interval]):
     """
 
     __slots__ = ("begin", "end")
-    __hash__ = None  # type: ignore[assignment]  # equal to lists, which are not hashable
+    begin: Int64
+    end: Int64
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]  # equal to lists, which are not hashable
 
     def __init__(self, begin: Int64, end: Int64) -> None:
         self.begin, self.end = begin, end

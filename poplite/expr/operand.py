@@ -101,9 +101,8 @@ class Operand(metaclass=ListsPresent):
     _kind = "an expression"
     """Its text in messages."""
 
-    __hash__ = object.__hash__
-
     if not TYPE_CHECKING:  # otherwise a type checker would accept these
+        __hash__ = object.__hash__
 
         def __eq__(self, other: object) -> Equality:
             return self._compared("==", other)
@@ -341,7 +340,7 @@ class Equality(HoldsNoValues):
 
     def __init__(self, truth: bool, module: str = "ops") -> None:
         self._truth = truth
-        self.module = module
+        self.module: str = module
         """The module whose `equal` compares elements of such tensors."""
 
     def __bool__(self) -> bool:

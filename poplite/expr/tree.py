@@ -70,9 +70,9 @@ class Expr(Operand):
             raise not_called("Expr", "tensor + 1, ops.where(...), or another operation")
         self.operands = operands
         self._shape = None if shape is None else CalledShape(shape)
-        self.element_type = element_type  # type: ignore[assignment]
+        self.element_type: ElementClass = element_type  # type: ignore[assignment]
         self.location: SourceLocation = here()
-        self.label = ""
+        self.label: str = ""
         self.origin: object = None
 
     @property
@@ -208,7 +208,7 @@ class Leaf(Expr):
 
     def __init__(self, tensor: Operand) -> None:
         super().__init__((), tensor.shape, tensor.element_type)
-        self.tensor = tensor
+        self.tensor: Operand = tensor
 
 
 class Number(Expr):
@@ -218,7 +218,7 @@ class Number(Expr):
 
     def __init__(self, value: np.generic, element_type: ElementClass) -> None:
         super().__init__((), (), element_type)
-        self.value = value
+        self.value: np.generic = value
 
 
 class Weak(Expr):
@@ -228,7 +228,7 @@ class Weak(Expr):
 
     def __init__(self, value: bool | int | float) -> None:
         super().__init__((), None, None)
-        self.value = value
+        self.value: bool | int | float = value
 
 
 class Argument(Expr):
@@ -238,7 +238,7 @@ class Argument(Expr):
 
     def __init__(self, number: int) -> None:
         super().__init__((), None, None)
-        self.number = number
+        self.number: int = number
 
 
 def labelled(expr: Expr, label: str) -> Expr:
@@ -260,7 +260,7 @@ class Applied(Expr):
         element_type: ElementClass | None,
     ) -> None:
         super().__init__(operands, shape, element_type)
-        self.operation = operation
+        self.operation: ElementOperation = operation
 
 
 class IotaExpr(Expr):
@@ -270,7 +270,7 @@ class IotaExpr(Expr):
 
     def __init__(self, shape: Shape, element_type: ElementClass, start: int) -> None:
         super().__init__((), shape, element_type)
-        self.start = start
+        self.start: int = start
 
 
 class Reduction(Expr):
@@ -284,6 +284,8 @@ class Reduction(Expr):
     """
 
     __slots__ = ("dims", "how", "keepdims")
+    how: str
+    keepdims: bool
 
     def __init__(
         self,
@@ -317,7 +319,7 @@ class Contraction(Expr):
         element_type: ElementClass | None,
     ) -> None:
         super().__init__((left, right), shape, element_type)
-        self.how = how
+        self.how: Hashable = how
 
 
 class ViewExpr(Expr):
@@ -337,7 +339,7 @@ class ViewExpr(Expr):
         element_type: ElementClass,
     ) -> None:
         super().__init__(operands, shape, element_type)
-        self.how = how
+        self.how: Callable[..., Operand] = how
 
 
 OPERANDS = attrgetter("operands")

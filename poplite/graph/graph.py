@@ -33,7 +33,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, Never, SupportsIndex, TextIO, overload
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Never, SupportsIndex, TextIO, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -63,6 +63,7 @@ from poplite.graph.host import (
     stream_of,
     write_handle,
 )
+from poplite.graph.saving import SerializationFormat
 from poplite.graph.space import (
     Names,
     ShapeLike,
@@ -96,6 +97,8 @@ from poplite.view import Storage
 from poplite.view.regions import storages
 
 if TYPE_CHECKING:
+    import os
+
     from poplite.arrays.intervals import Int64
     from poplite.graph.compute_sets.compute_set import (
         ComputeSet,
@@ -105,6 +108,7 @@ if TYPE_CHECKING:
     )
     from poplite.graph.compute_sets.perf_estimates import Estimator, VertexPerfEstimate
     from poplite.graph.compute_sets.vertex_block import VertexBlock
+    from poplite.graph.saving import ProgramsLike, VertexSource
     from poplite.machine.device import Device
     from poplite.poplar.spellings import GraphSpelling
     from poplite.program.base import Function, FunctionBuffer, Program
@@ -172,11 +176,14 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
     <Graph 4 tiles, 0 variables, 0 compute sets, 0 vertices>
     """
 
+    target: Target
+    replication_factor: CalledInt
+
     def __init__(self, target: Target | Device | None = None, replication_factor: int = 1) -> None:
         machine, replicas = replica_part(checked_target(target), replication_factor)
         self.target, self.replication_factor = machine, CalledInt(replicas)
         names, tiles = Names(), int(machine.tiles)  # arithmetic is slower with a `CalledInt`
-        self.space = Space(tiles, names, int(machine.memory_bytes))
+        self.space: Space = Space(tiles, names, int(machine.memory_bytes))
         self._parts = Parts(self.space, names)
         self._tiles: TileNumbers = AllTiles(tiles)
 
@@ -1479,12 +1486,146 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
         """Function buffers, by the name of their function."""
         return MappingProxyType(self._parts.function_buffers)
 
-    serialize_tensors = saving.serialize_tensors
-    deserialize_tensors = saving.deserialize_tensors
-    save = saving.save
-    load = staticmethod(saving.load)
-    serialize = saving.serialize
-    deserialize = staticmethod(saving.deserialize)
+    def serialize_tensors(
+        self,
+        stream: TextIO | BinaryIO,
+        tensors: Sequence[Tensor],
+        format: SerializationFormat | str = SerializationFormat.JSON,
+    ) -> None:
+        """Write the elements, variables and shapes of tensors, without values.
+
+        Args:
+            stream: a file, open for writing text, or bytes for BINARY.
+            tensors: views of this graph's variables.
+            format: JSON, or the same text as bytes.
+
+        Raises:
+            GraphConnectionError: for a tensor of another graph.
+            ElementTypeError: for anything but a file of that kind, or a list of tensors.
+            InvalidOption: for an unknown format.
+
+        >>> import io
+        >>> from poplite.graph import Graph
+        >>> graph, file = Graph(), io.StringIO()
+        >>> x = graph.add_variable("float32", (2, 3), "x")
+        >>> graph.serialize_tensors(file, [x.T])
+        >>> graph.deserialize_tensors(io.StringIO(file.getvalue()))[0] == x.T
+        <same elements: True (not ops.equal)>
+        """
+        saving.serialize_tensors(self, stream, tensors, format)
+
+    def deserialize_tensors(
+        self,
+        stream: TextIO | BinaryIO,
+        format: SerializationFormat | str = SerializationFormat.JSON,
+    ) -> list[Tensor]:
+        """Return the tensors that `serialize_tensors` wrote, as views of this graph's variables.
+
+        Args:
+            stream: a file, open for reading.
+            format: the format; it has no effect, since the content shows which format it is.
+
+        Raises:
+            FileLoadError: when the file contains no tensors, or the graph has no such elements.
+            UnknownName: when the graph has no variable of that name.
+        """
+        return saving.deserialize_tensors(self, stream, format)
+
+    def save(self, path: str | os.PathLike[str], programs: ProgramsLike = ()) -> None:
+        """Write the graph and programs for it to a file, completely or not at all.
+
+        The file contains everything that was built: variables with their tiles and initial values,
+        vertices with their connections, streams, and programs. It contains no code: vertex classes
+        are identified by module and name. Equal graphs give equal bytes. `poplite-viz` accepts such
+        a file for every picture.
+
+        Estimators registered by `register_perf_estimator` are functions and are not saved.
+
+        Args:
+            path: the file; an existing one is replaced.
+            programs: programs of this graph, as `Engine` takes them; none by default.
+
+        Raises:
+            FileLoadError: when the file cannot be written, or a template's element types are not
+                known.
+            ControlProgramError: when a program is not a program, or belongs to another graph.
+
+        >>> import tempfile
+        >>> from poplite.graph import Graph
+        >>> from poplite.machine.target import Target
+        >>> from poplite.program import Copy
+        >>> graph = Graph(Target(tiles=4))
+        >>> x, y = (graph.add_variable("int32", (8,), name, mapping="linear") for name in "xy")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     graph.save(f"{folder}/copy.graph", Copy(x, y))
+        ...     Graph.load(f"{folder}/copy.graph")
+        (<Graph 4 tiles, 2 variables, 0 compute sets, 0 vertices>, {'0': <Copy 'x' -> 'y' 8 ...>})
+        """
+        saving.save(self, path, programs)
+
+    @staticmethod
+    def load(
+        path: str | os.PathLike[str], vertices: Iterable[VertexSource] = ()
+    ) -> tuple[Graph, dict[str, Program]]:
+        """Read a graph and its programs from a file that `save` wrote.
+
+        Nothing in the file is executed, and no name in it is imported. A vertex class is looked
+        up in `vertices`, in its module if that is already imported, and in `poplite.vertices`.
+        If no class with the same fields and code is found, the graph can be drawn and queried, but
+        not compiled.
+
+        Args:
+            path: the file.
+            vertices: vertex classes, and modules that define some.
+
+        Returns:
+            The graph, and its programs by name; "0", "1", ... for programs without a name.
+
+        Raises:
+            FileLoadError: when the file does not exist, is damaged or has another format.
+            ElementTypeError: when an item of `vertices` is neither a class nor a module.
+        """
+        return saving.load(path, vertices)
+
+    def serialize(
+        self,
+        stream: TextIO | BinaryIO,
+        programs: ProgramsLike | SerializationFormat | str = (),
+        format: SerializationFormat | str = SerializationFormat.BINARY,
+    ) -> None:
+        """Write a graph to a stream, as `save` writes it to a file; Poplar's way to save a graph.
+
+        Args:
+            stream: a file, open for writing bytes, or text for JSON.
+            programs: as for `save`; as in Poplar, the format may be given in their place.
+            format: the bytes of the file, or JSON that contains them as text.
+
+        Raises:
+            PopliteError: as for `save`, and for anything but a file of that kind.
+        """
+        saving.serialize(self, stream, programs, format)
+
+    @staticmethod
+    def deserialize(
+        stream: TextIO | BinaryIO, vertices: Iterable[VertexSource] = ()
+    ) -> tuple[Graph, dict[str, Program]]:
+        """Read a graph and its programs from a stream that `serialize` wrote.
+
+        Args:
+            stream: a file, open for reading, in either format; it is read to its end.
+            vertices: as for `load`.
+
+        Raises:
+            FileLoadError: as for `load`.
+            ElementTypeError: for anything but a file.
+
+        >>> import io
+        >>> from poplite.graph import Graph
+        >>> Graph().serialize(file := io.BytesIO())
+        >>> Graph.deserialize(io.BytesIO(file.getvalue()))[0].num_vertices
+        0
+        """
+        return saving.deserialize(stream, vertices)
 
     def output_vertex_graph(self, stream: TextIO, programs: Iterable[Program] = ()) -> None:
         """Write the data flow in Graphviz's language, as `poplite-viz graph` does.
@@ -1533,11 +1674,13 @@ class VirtualGraph(Graph):
     ([5], [1])
     """
 
+    space: Space
+
     def __init__(self, top: Graph, tiles: Int64) -> None:
         self._top, self._parts, self.space = top, top._parts, top.space
         self._tiles = SomeTiles(tiles, top, top.target.tiles)
-        self.target = replace(top.target, tiles=len(tiles), ipus=_ipus(top.target, tiles))
-        self.replication_factor = top.replication_factor
+        self.target: Target = replace(top.target, tiles=len(tiles), ipus=_ipus(top.target, tiles))
+        self.replication_factor: CalledInt = top.replication_factor
 
     @property
     def top_level_graph(self) -> Graph:
@@ -1554,6 +1697,11 @@ class WorkingGraph(VirtualGraph):
     Attributes:
         virtual: the virtual graph, whose tile numbers the user's mappings use.
     """
+
+    space: Space
+    virtual: VirtualGraph
+    target: Target
+    replication_factor: CalledInt
 
     def __init__(self, given: VirtualGraph) -> None:
         assert isinstance(given._tiles, SomeTiles)

@@ -112,27 +112,7 @@ def serialize_tensors(
     tensors: Sequence[Tensor],
     format: SerializationFormat | str = SerializationFormat.JSON,
 ) -> None:
-    """Write the elements, variables and shapes of tensors, without values.
-
-    Args:
-        graph: the graph of the tensors.
-        stream: a file, open for writing text, or bytes for BINARY.
-        tensors: views of this graph's variables.
-        format: JSON, or the same text as bytes.
-
-    Raises:
-        GraphConnectionError: for a tensor of another graph.
-        ElementTypeError: for anything but a file of that kind, or a list of tensors.
-        InvalidOption: for an unknown format.
-
-    >>> import io
-    >>> from poplite.graph import Graph
-    >>> graph, file = Graph(), io.StringIO()
-    >>> x = graph.add_variable("float32", (2, 3), "x")
-    >>> graph.serialize_tensors(file, [x.T])
-    >>> graph.deserialize_tensors(io.StringIO(file.getvalue()))[0] == x.T
-    <same elements: True (not ops.equal)>
-    """
+    """Write tensors without their values; `Graph.serialize_tensors` describes it."""
     graph = graph.top_level_graph
     format = checked_format(format)
     check_stream(stream, "graph.serialize_tensors", binary=format is SerializationFormat.BINARY)
@@ -168,17 +148,7 @@ def deserialize_tensors(
     stream: TextIO | BinaryIO,
     format: SerializationFormat | str = SerializationFormat.JSON,
 ) -> list[Tensor]:
-    """Return the tensors that `serialize_tensors` wrote, as views of this graph's variables.
-
-    Args:
-        graph: the graph with the variables.
-        stream: a file, open for reading.
-        format: the format; it has no effect, since the content shows which format it is.
-
-    Raises:
-        FileLoadError: when the file contains no tensors, or the graph has no such elements.
-        UnknownName: when the graph has no variable of that name.
-    """
+    """Return the tensors of a stream; `Graph.deserialize_tensors` describes it."""
     graph = graph.top_level_graph
     format = checked_format(format)
     check_stream(stream, "graph.deserialize_tensors", reading=True)
@@ -241,59 +211,14 @@ def save(
     path: str | os.PathLike[str],
     programs: ProgramsLike = (),
 ) -> None:
-    """Write the graph and programs for it to a file, completely or not at all.
-
-    The file contains everything that was built: variables with their tiles and initial values,
-    vertices with their connections, streams, and programs. It contains no code: vertex classes
-    are identified by module and name. Equal graphs give equal bytes. `poplite-viz` accepts such a
-    file for every picture.
-
-    Estimators registered by `register_perf_estimator` are functions and are not saved.
-
-    Args:
-        graph: the graph; for a virtual graph, its top-level graph is saved.
-        path: the file; an existing one is replaced.
-        programs: programs of this graph, as `Engine` takes them; none by default.
-
-    Raises:
-        FileLoadError: when the file cannot be written, or a template's element types are not known.
-        ControlProgramError: when a program is not a program, or belongs to another graph.
-
-    >>> import tempfile
-    >>> from poplite.graph import Graph
-    >>> from poplite.machine.target import Target
-    >>> from poplite.program import Copy
-    >>> graph = Graph(Target(tiles=4))
-    >>> x, y = (graph.add_variable("int32", (8,), name, mapping="linear") for name in "xy")
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     graph.save(f"{folder}/copy.graph", Copy(x, y))
-    ...     Graph.load(f"{folder}/copy.graph")
-    (<Graph 4 tiles, 2 variables, 0 compute sets, 0 vertices>, {'0': <Copy 'x' -> 'y' 8 ...>})
-    """
+    """Write the graph and programs for it to a file; `Graph.save` describes it."""
     import_module(_FILE).save(graph.top_level_graph, programs, path)
 
 
 def load(
     path: str | os.PathLike[str], vertices: Iterable[VertexSource] = ()
 ) -> tuple[Graph, dict[str, Program]]:
-    """Read a graph and its programs from a file that `save` wrote.
-
-    Nothing in the file is executed, and no name in it is imported. A vertex class is looked
-    up in `vertices`, in its module if that is already imported, and in `poplite.vertices`.
-    If no class with the same fields and code is found, the graph can be drawn and queried, but not
-    compiled.
-
-    Args:
-        path: the file.
-        vertices: vertex classes, and modules that define some.
-
-    Returns:
-        The graph, and its programs by name; "0", "1", ... for programs without a name.
-
-    Raises:
-        FileLoadError: when the file does not exist, is damaged or has another format.
-        ElementTypeError: when an item of `vertices` is neither a class nor a module.
-    """
+    """Read a graph and its programs from a file; `Graph.load` describes it."""
     return _loaded(path, vertices)
 
 
@@ -303,17 +228,7 @@ def serialize(
     programs: ProgramsLike | SerializationFormat | str = (),
     format: SerializationFormat | str = SerializationFormat.BINARY,
 ) -> None:
-    """Write a graph to a stream, as `save` writes it to a file; Poplar's way to save a graph.
-
-    Args:
-        graph: as for `save`.
-        stream: a file, open for writing bytes, or text for JSON.
-        programs: as for `save`; as in Poplar, the format may be given in their place.
-        format: the bytes of the file, or JSON that contains them as text.
-
-    Raises:
-        PopliteError: as for `save`, and for anything but a file of that kind.
-    """
+    """Write a graph to a stream; `Graph.serialize` describes it."""
     if isinstance(programs, SerializationFormat | str):
         format = programs
         programs = ()
@@ -330,22 +245,7 @@ def serialize(
 def deserialize(
     stream: TextIO | BinaryIO, vertices: Iterable[VertexSource] = ()
 ) -> tuple[Graph, dict[str, Program]]:
-    """Read a graph and its programs from a stream that `serialize` wrote.
-
-    Args:
-        stream: a file, open for reading, in either format; it is read to its end.
-        vertices: as for `load`.
-
-    Raises:
-        FileLoadError: as for `load`.
-        ElementTypeError: for anything but a file.
-
-    >>> import io
-    >>> from poplite.graph import Graph
-    >>> Graph().serialize(file := io.BytesIO())
-    >>> Graph.deserialize(io.BytesIO(file.getvalue()))[0].num_vertices
-    0
-    """
+    """Read a graph from a stream; `Graph.deserialize` describes it."""
     check_stream(stream, "Graph.deserialize", reading=True)
     content: Any = stream.read()
     try:

@@ -212,6 +212,9 @@ class Variable(Storage):
         "shape",
         "with_value",
     )
+    element_type: ElementClass
+    name: str
+    shape: tuple[int, ...]
 
     def __init__(self, *arguments: object, **named: object) -> None:
         """Refuse every call: only a graph creates variables."""
@@ -234,7 +237,7 @@ class Variable(Storage):
         """Set all attributes of a variable that `__new__` has created, and return it."""
         Storage.__init__(self, number, base, num_elements, constant)
         self.name, self.element_type, self.shape = name, element_type, shape
-        self.location = location
+        self.location: SourceLocation = location
         self._mapping: VariableMapping | None = None
         self._tile, self._version = tile, version
         version.number += 1
@@ -351,13 +354,16 @@ class Space:
         "variables",
         "version",
     )
+    memory_bytes: int
+    names: Names
+    num_tiles: int
 
     def __init__(self, num_tiles: int, names: Names, memory_bytes: int) -> None:
         self.num_tiles, self.names, self.memory_bytes = num_tiles, names, memory_bytes
         self.variables: list[Variable] = []
-        self.num_constants = 0
-        self.next_base = 0
-        self.version = Version()
+        self.num_constants: int = 0
+        self.next_base: int = 0
+        self.version: Version = Version()
         self.homes: dict[int, SomeTiles] = {}
         self._table: TileTable | None = None
         self._table_version = -1

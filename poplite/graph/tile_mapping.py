@@ -32,7 +32,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import pairwise, zip_longest
 from operator import index
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -77,12 +77,12 @@ class TileMapping(Displayed):
     """
 
     __slots__ = ("_cut", "_in_order", "_rows", "_totals", "num_elements")
-    __hash__ = None  # type: ignore[assignment]  # equal to lists, which are not hashable
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]  # equal to lists, which are not hashable
 
     def __init__(self, num_tiles: int, tile: npt.NDArray[np.integer], length: Int64) -> None:
         _check_pieces(num_tiles, tile, length)
         end = np.cumsum(length, dtype=np.int64)
-        self.num_elements = int(end[-1]) if len(end) else 0
+        self.num_elements: int = int(end[-1]) if len(end) else 0
         begin, end, tile = merge(end - length, end, tile.astype(np.int64))
         # In both arrays, elements without a tile come first.
         self._totals = np.zeros((num_tiles + 1, 2), np.int64)
@@ -498,7 +498,7 @@ class AllTiles:
     """The virtual graph whose variables are created with these numbers; here None."""
 
     def __init__(self, num_tiles: int) -> None:
-        self.num_tiles = num_tiles
+        self.num_tiles: int = num_tiles
 
     def checked(self, tile: object, what: str) -> int:
         """Return the top-level number of a user's tile, or refuse it, naming it `what`."""
@@ -544,6 +544,8 @@ class SomeTiles:
     """
 
     __slots__ = ("_from", "_top_level", "num_tiles", "tiles")
+    num_tiles: int
+    tiles: Int64
 
     def __init__(self, tiles: Int64, top_level: object, num_top_level: int) -> None:
         self.num_tiles, self.tiles, self._top_level = len(tiles), tiles, top_level

@@ -77,14 +77,16 @@ class TileTable:
     """
 
     __slots__ = ("breaks", "buckets", "shift", "tiles")
+    breaks: Int64
+    tiles: npt.NDArray[np.int32]
 
     def __init__(self, breaks: Int64, tiles: npt.NDArray[np.integer]) -> None:
         self.breaks, self.tiles = np.ascontiguousarray(breaks), tiles.astype(np.int32)
         addresses = int(breaks[-1] - breaks[0])
-        self.shift = (addresses // (4 * len(breaks))).bit_length()
+        self.shift: int = (addresses // (4 * len(breaks))).bit_length()
         count = (max(addresses - 1, 0) >> self.shift) + 1
         per_bucket = np.bincount((breaks[:-1] - breaks[0]) >> self.shift, minlength=count)
-        self.buckets = np.empty(len(per_bucket) + 1, np.int32)
+        self.buckets: npt.NDArray[np.int32] = np.empty(len(per_bucket) + 1, np.int32)
         self.buckets[0] = 0
         np.cumsum(per_bucket, out=self.buckets[1:])
 
@@ -233,7 +235,7 @@ class VariableMapping:
     def __init__(
         self, num_elements: int, version: Version | None = None, tile: int = NO_TILE
     ) -> None:
-        self.num_elements = num_elements
+        self.num_elements: int = num_elements
         # One tile (or `NO_TILE`) for all elements, a linear spread, or breaks and tiles.
         self._below: int | Linear | tuple[Int64, Int32] = tile
         self._whole: tuple[Int64, Int32] | None = None  # the only piece, if all are on one tile
@@ -487,4 +489,4 @@ class Version:
     __slots__ = ("number",)
 
     def __init__(self) -> None:
-        self.number = 0
+        self.number: int = 0

@@ -48,6 +48,8 @@ class Reduce(Op):
     """
 
     __slots__ = ("how", "reduced")
+    how: str
+    reduced: Axes
 
     def __init__(self, how: str, x: Op, reduced: Axes) -> None:
         super().__init__(x.axes - reduced, x.dtype, (x,))
@@ -70,6 +72,8 @@ class Extreme(Op):
     """
 
     __slots__ = ("how", "reduced")
+    how: str
+    reduced: Axes
 
     def __init__(self, how: str, x: Op, reduced: Axes) -> None:
         super().__init__(x.axes - reduced, INT, (x,))
@@ -240,7 +244,7 @@ class Count(Op):
 
     def __init__(self, counted: Axes, dtype: ElementClass) -> None:
         super().__init__(Axes(), dtype, ())
-        self.counted = counted
+        self.counted: Axes = counted
 
 
 def mean(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
@@ -410,7 +414,7 @@ class DotProduct(Op):
 
     def __init__(self, x: Op, y: Op, summed: Axes, axes: Axes) -> None:
         super().__init__(axes, FLOAT if x.dtype is None else x.dtype, (x, y))
-        self.summed = summed
+        self.summed: Axes = summed
 
 
 def dot(x: Any, y: Any, axes: AxesLike = DEFAULT, out_axes: AxesLike = None) -> Op:
@@ -481,6 +485,8 @@ class Softmax(Op):
     """
 
     __slots__ = ("below_zero", "total")
+    below_zero: Op
+    total: Op
     what = "softmax"
 
     def __init__(self, value: Op, below_zero: Op, total: Op) -> None:
@@ -612,6 +618,8 @@ class Take(Op):
     """
 
     __slots__ = ("along", "rest")
+    along: Axis
+    rest: Axes
     what = "take"
 
     def __init__(self, table: Op, indices: Op, along: Axis) -> None:
@@ -632,6 +640,8 @@ class AddRows(Op):
     """
 
     __slots__ = ("along", "rest")
+    along: Axis
+    rest: Axes
     what = "added rows"
 
     def __init__(self, rows: Op, indices: Op, along: Axis, rest: Axes) -> None:
@@ -718,6 +728,11 @@ class VertexMap(Op):
     """
 
     __slots__ = ("vertex", "inputs", "output", "seen", "inner")
+    vertex: type[Vertex]
+    inputs: list[str]
+    output: str
+    seen: Axes
+    inner: Axes
     what = "nmap"
 
     def __init__(

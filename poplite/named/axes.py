@@ -46,8 +46,8 @@ class AxisRoot:
 
     def __init__(self, given: str | None, shown: str = "") -> None:
         AxisRoot._made += 1
-        self.given = given
-        self.shown = given or shown or f"axis{AxisRoot._made}"
+        self.given: str | None = given
+        self.shown: str = given or shown or f"axis{AxisRoot._made}"
         self.joined: dict[tuple[AxisRoot, ...], AxisRoot] = {}
 
 
@@ -68,6 +68,8 @@ class AxisRole:
     """
 
     __slots__ = ("name", "docstring", "line")
+    name: str | None
+    docstring: str
 
     def __init__(self, name: str | None, docstring: str) -> None:
         self.name, self.docstring = name, docstring
@@ -106,6 +108,8 @@ class Axis:
     """
 
     __slots__ = ("root", "docstring", "line", "_length", "_source", "_roles", "_user")
+    root: AxisRoot
+    docstring: str
 
     def __init__(
         self,
@@ -904,7 +908,7 @@ class FlattenedAxis(Axis):
             line if isinstance(line, SourceLocation) else here(),
         )
         self._length, self._source, self._roles, self._user = None, None, {}, ""
-        self.axes = axes
+        self.axes: Axes = axes
 
     @property
     def length(self) -> int | None:

@@ -382,7 +382,7 @@ def _text(axis: object) -> str:
 # Source: seed 002 of nGraph's documentation, "Axes have context". Lengths are set by the user.
 
 
-ar = Namespace()
+ar: Namespace = Namespace()
 """Roles: Height, Width, Depth, Channel, Channelout, Time."""
 
 ar.Height = make_axis_role()
@@ -392,7 +392,7 @@ ar.Channel = make_axis_role()
 ar.Channelout = make_axis_role()
 ar.Time = make_axis_role()
 
-ax = Namespace()
+ax: Namespace = Namespace()
 """Axes: N; C D H W of an image; R S T J K of a filter; M P Q of a result; REC; Y."""
 
 ax.N = make_axis(name="N", docstring="minibatch size")

@@ -23,6 +23,7 @@ from poplite.errors import (
     NeedsCopyError,
     TensorIndexError,
 )
+from poplite.expr.tree import ElementClass
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
@@ -98,6 +99,8 @@ class TensorDescription:
     19
     """
 
+    line: SourceLocation
+
     name: str = ""
     sources: tuple[TensorDescription, ...] = ()
     step: layouts.DescriptionStep | None = None
@@ -113,8 +116,8 @@ class TensorDescription:
         read_only: bool = False,
     ) -> None:
         check_kind(name, str, "TensorDescription: name", 'name="image"')
-        self.axes = axes_of(axes)
-        self.dtype = element_type(dtype)
+        self.axes: Axes = axes_of(axes)
+        self.dtype: ElementClass = element_type(dtype)
         self.name, self.line = name, here()
         self._layout = layouts.checked_layout(layout, self.axes, f"description {name}".rstrip())
         self._is_read_only = read_only

@@ -40,7 +40,7 @@ class NumberOp(Op):
 
     def __init__(self, value: bool | int | float) -> None:
         super().__init__(Axes(), None, ())
-        self.value = value
+        self.value: bool | int | float = value
 
 
 def public_name(operation: str) -> str:
@@ -229,6 +229,10 @@ class Elementwise(Op):
     """
 
     __slots__ = ("operation",)
+    operation: str
+    axes: Axes
+    dtype: ElementClass | None
+    args: tuple[Op, ...]
 
     def __init__(
         self, operation: str, args: tuple[Op, ...], axes: Axes, dtype: ElementClass | None
@@ -395,7 +399,11 @@ def _described(docstring: str, operation: str) -> str:
     return docstring.format(name=name, operation=operation, type=operands, gives=gives)
 
 
-def _unary(operation: str) -> Callable[[Any], Op]:
+OneOperand = Callable[[Any], Op]
+TwoOperands = Callable[[Any, Any], Op]
+
+
+def _unary(operation: str) -> OneOperand:
     def function(x: Any) -> Op:
         return apply(operation, x)
 
@@ -405,7 +413,7 @@ def _unary(operation: str) -> Callable[[Any], Op]:
     return function
 
 
-def _binary(operation: str) -> Callable[[Any, Any], Op]:
+def _binary(operation: str) -> TwoOperands:
     def function(x: Any, y: Any) -> Op:
         return pair(operation, x, y)
 
@@ -415,19 +423,38 @@ def _binary(operation: str) -> Callable[[Any, Any], Op]:
     return function
 
 
-negative, absolute, sign = _unary("negative"), _unary("absolute"), _unary("sign")
-square, sqrt, reciprocal = _unary("square"), _unary("sqrt"), _unary("reciprocal")
-exp, log, sin, cos = _unary("exp"), _unary("log"), _unary("sin"), _unary("cos")
-tanh, sigmoid, relu = _unary("tanh"), _unary("sigmoid"), _unary("relu")
-logical_not = _unary("logical_not")
+negative: OneOperand = _unary("negative")
+absolute: OneOperand = _unary("absolute")
+sign: OneOperand = _unary("sign")
+square: OneOperand = _unary("square")
+sqrt: OneOperand = _unary("sqrt")
+reciprocal: OneOperand = _unary("reciprocal")
+exp: OneOperand = _unary("exp")
+log: OneOperand = _unary("log")
+sin: OneOperand = _unary("sin")
+cos: OneOperand = _unary("cos")
+tanh: OneOperand = _unary("tanh")
+sigmoid: OneOperand = _unary("sigmoid")
+relu: OneOperand = _unary("relu")
+logical_not: OneOperand = _unary("logical_not")
 
-add, subtract, multiply = _binary("add"), _binary("subtract"), _binary("multiply")
-divide, floordivide, mod = _binary("divide"), _binary("floor_divide"), _binary("remainder")
-power, maximum, minimum = _binary("power"), _binary("maximum"), _binary("minimum")
-equal, not_equal = _binary("equal"), _binary("not_equal")
-less, less_equal = _binary("less"), _binary("less_equal")
-greater, greater_equal = _binary("greater"), _binary("greater_equal")
-logical_and, logical_or = _binary("logical_and"), _binary("logical_or")
+add: TwoOperands = _binary("add")
+subtract: TwoOperands = _binary("subtract")
+multiply: TwoOperands = _binary("multiply")
+divide: TwoOperands = _binary("divide")
+floordivide: TwoOperands = _binary("floor_divide")
+mod: TwoOperands = _binary("remainder")
+power: TwoOperands = _binary("power")
+maximum: TwoOperands = _binary("maximum")
+minimum: TwoOperands = _binary("minimum")
+equal: TwoOperands = _binary("equal")
+not_equal: TwoOperands = _binary("not_equal")
+less: TwoOperands = _binary("less")
+less_equal: TwoOperands = _binary("less_equal")
+greater: TwoOperands = _binary("greater")
+greater_equal: TwoOperands = _binary("greater_equal")
+logical_and: TwoOperands = _binary("logical_and")
+logical_or: TwoOperands = _binary("logical_or")
 
 
 def where(predicate: Any, x: Any, y: Any) -> Op:

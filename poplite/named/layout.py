@@ -55,8 +55,8 @@ class Layout:
     __slots__ = ("axes", "order", "_sizes")
 
     def __init__(self, order: AxesLike, sizes: SizesLike = None) -> None:
-        self.order = axes_of(order)
-        self.axes = self.order
+        self.order: Axes = axes_of(order)
+        self.axes: Axes = self.order
         self._sizes = _sizes(self.order, sizes)
         self.check()
 

@@ -41,6 +41,7 @@ F = TypeVar("F", bound="Callable[..., Any]")
 AnyOp = TypeVar("AnyOp", bound="Op")
 
 Operator = Callable[["Op", Any], "Op"]
+InPlace = Callable[["Op", Any], Any]
 
 
 MAKERS: dict[str, Callable[..., Any]] = {}
@@ -71,7 +72,7 @@ def _operators(name: str) -> tuple[Operator, Operator]:
     return operator, reflected
 
 
-def _in_place(name: str) -> Callable[[Op, Any], Any]:
+def _in_place(name: str) -> InPlace:
     """Return the method of an augmented assignment, which `ng.steps()` records as an assignment.
 
     It returns the tensor itself or an expression; only the type Any lets `w -= 1` keep w's type.
@@ -120,6 +121,11 @@ class Op:
     """
 
     __slots__ = ("axes", "dtype", "args", "name", "line", "adjoints", "written", "_labels")
+    axes: Axes
+    dtype: ElementClass | None
+    args: tuple[Op, ...]
+    name: str
+    written: str
     shown_type: ClassVar[str] = "Op"
     """The type of every operation, for messages."""
     what: ClassVar[str] = "operation"
@@ -227,9 +233,8 @@ class Op:
 
     # -- operators ---------------------------------------------------------------------------------
 
-    __hash__ = object.__hash__
-
     if not TYPE_CHECKING:  # otherwise a type checker would accept comparisons with numbers
+        __hash__ = object.__hash__
 
         def __eq__(self, other: object) -> Equality:
             return self._compared("==", other)
@@ -245,6 +250,32 @@ class Op:
         if is_value(other):
             raise not_compared(symbol, "a named tensor", repr(self), other, "ng")
         return NotImplemented
+
+    __add__: ClassVar[Operator]
+    __radd__: ClassVar[Operator]
+    __sub__: ClassVar[Operator]
+    __rsub__: ClassVar[Operator]
+    __mul__: ClassVar[Operator]
+    __rmul__: ClassVar[Operator]
+    __truediv__: ClassVar[Operator]
+    __rtruediv__: ClassVar[Operator]
+    __floordiv__: ClassVar[Operator]
+    __rfloordiv__: ClassVar[Operator]
+    __mod__: ClassVar[Operator]
+    __rmod__: ClassVar[Operator]
+    __pow__: ClassVar[Operator]
+    __rpow__: ClassVar[Operator]
+    __lt__: ClassVar[Operator]
+    __gt__: ClassVar[Operator]
+    __le__: ClassVar[Operator]
+    __ge__: ClassVar[Operator]
+    __iadd__: ClassVar[InPlace]
+    __isub__: ClassVar[InPlace]
+    __imul__: ClassVar[InPlace]
+    __itruediv__: ClassVar[InPlace]
+    __ifloordiv__: ClassVar[InPlace]
+    __imod__: ClassVar[InPlace]
+    __ipow__: ClassVar[InPlace]
 
     __add__, __radd__ = _operators("add")
     __sub__, __rsub__ = _operators("subtract")
@@ -308,7 +339,9 @@ class Op:
         what = "a named tensor cannot become a number while a graph is built"
         raise self._refused(what, self._values)
 
-    __int__ = __complex__ = __index__ = __float__
+    __int__ = __float__
+    __complex__ = __float__
+    __index__ = __float__
 
     def __matmul__(self, other: object) -> NoReturn:
         x, y = spelled(self), _operand_text(other)
@@ -334,7 +367,8 @@ class Op:
     def __rxor__(self, other: object) -> NoReturn:
         self._refuse_bits("^", f"{clipped(other)} ** {spelled(self, '(...)')} for a power")
 
-    __rand__, __ror__ = __and__, __or__
+    __rand__ = __and__
+    __ror__ = __or__
 
     def __invert__(self) -> NoReturn:
         self._refuse_bits("~", f"ng.logical_not({spelled(self)})")

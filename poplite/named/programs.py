@@ -67,8 +67,8 @@ class Effect:
     """
 
     line: SourceLocation = field(init=False, default_factory=here)
-    shown_type: ClassVar = "effect"
-    is_effect: ClassVar = True
+    shown_type: ClassVar[str] = "effect"
+    is_effect: ClassVar[bool] = True
 
     def _operand(self, other: object = None) -> NoReturn:
         raise AxisError(
@@ -77,10 +77,11 @@ class Effect:
             fix="pass it to a computation, or put it in ng.sequential",
         )
 
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _operand
-    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _operand
-    __pow__ = __rpow__ = __matmul__ = __rmatmul__ = __getitem__ = _operand
-    __lt__ = __le__ = __gt__ = __ge__ = __neg__ = __abs__ = __bool__ = _operand
+    if not TYPE_CHECKING:  # otherwise a type checker would accept these
+        __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _operand
+        __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _operand
+        __pow__ = __rpow__ = __matmul__ = __rmatmul__ = __getitem__ = _operand
+        __lt__ = __le__ = __gt__ = __ge__ = __neg__ = __abs__ = __bool__ = _operand
 
 
 Item = Op | Effect

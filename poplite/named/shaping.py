@@ -344,7 +344,7 @@ class Slice(Op):
 
     def __init__(self, x: Op, parts: dict[AxisRoot, Part]) -> None:
         super().__init__(without(x.axes, parts), x.dtype, (x,))
-        self.parts = parts
+        self.parts: dict[AxisRoot, Part] = parts
 
 
 def tensor_slice(x: Any, slices: Sequence[Part], axes: AxesLike = None) -> Op:
@@ -499,8 +499,8 @@ class Concat(Op):
 
     def __init__(self, args: tuple[Op, ...], along: Axis, axes: Axes) -> None:
         super().__init__(axes, args[0].dtype, args)
-        self.along = along
-        self.lengths = [each.axes.own(along).length for each in args]
+        self.along: Axis = along
+        self.lengths: list[int | None] = [each.axes.own(along).length for each in args]
 
 
 def concat(xs: Sequence[Any], axis: Axis) -> Op:

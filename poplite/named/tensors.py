@@ -56,6 +56,9 @@ class TensorOp(Op):
     """
 
     __slots__ = ("number", "kind", "value", "place", "storage")
+    kind: str
+    value: Value
+    place: Any
     holds_values = True
 
     def __init__(
@@ -75,12 +78,14 @@ class TensorOp(Op):
                 found=f"{of_type(name)}; its axes are {axes}",
                 fix="pass name='x'",
             )
-        self.number = next(_numbers)
+        self.number: int = next(_numbers)
         self.kind, self.value, self.place = kind, value, place
-        self.name = name or f"{kind.partition(' ')[0]}{self.number}"
+        self.name: str = name or f"{kind.partition(' ')[0]}{self.number}"
         check_hint(f"map of '{self.name}'", axes, place)
         order = checked_layout(layout, axes, self.name)
-        self.storage = TensorDescription(axes, dtype, order, self.name, kind == "constant")
+        self.storage: TensorDescription = TensorDescription(
+            axes, dtype, order, self.name, kind == "constant"
+        )
         self.storage.line = self.line
 
     @property
@@ -424,7 +429,7 @@ class PlacedByHint(Op):
 
     def __init__(self, x: Op, place: Any) -> None:
         super().__init__(x.axes, x.dtype, (x,))
-        self.place = place
+        self.place: Any = place
 
 
 class Gradient(Op):
@@ -439,7 +444,7 @@ class Gradient(Op):
 
     def __init__(self, x: Op, by: TensorOp) -> None:
         super().__init__(x.axes, x.dtype, (x,), f"deriv {by.name}")
-        self.by = by
+        self.by: TensorOp = by
 
 
 def keep(x: Any) -> Op:

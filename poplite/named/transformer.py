@@ -26,6 +26,7 @@ from poplite.named.description import TensorDescription
 from poplite.named.layout import Layout
 from poplite.named.op import Op, as_op, nodes_below
 from poplite.named.programs import (
+    Effect,
     ItemRecorder,
     listed_items,
     needed,
@@ -66,13 +67,15 @@ class Computation:
     {'y': array([2., 4., 6.], dtype=float32)}
     """
 
+    name: str
+
     def __init__(
         self, transformer: Transformer, results: Any, params: tuple[Any, ...], name: str
     ) -> None:
         self._transformer, self._results, self.name = transformer, results, name
         self.line: SourceLocation = here()
         self.is_added = False
-        self.items = listed_items(results)
+        self.items: list[Op | Effect] = listed_items(results)
         self._roots = roots_of(self.items)
         reads = needed(self._roots)
         if len(params) == 1 and isinstance(params[0], str) and params[0] == "all":
@@ -350,6 +353,10 @@ class Transformer:
     >>> grow(), grow(), read()
     (None, None, array([4., 4., 4.], dtype=float32))
     """
+
+    target: Target
+    is_strict: bool
+    fuse: str
 
     def __init__(
         self,

@@ -75,9 +75,12 @@ class SparsePattern:
                 found=of_type(shape),
                 fix="pass shape=(rows, columns)",
             )
-        self.shape = (count_of(what, "rows", shape[0]), count_of(what, "columns", shape[1]))
-        self.row_starts = _whole(what, "row_starts", row_starts)
-        self.columns = _whole(what, "columns", columns)
+        self.shape: tuple[int, int] = (
+            count_of(what, "rows", shape[0]),
+            count_of(what, "columns", shape[1]),
+        )
+        self.row_starts: Int64 = _whole(what, "row_starts", row_starts)
+        self.columns: Int64 = _whole(what, "columns", columns)
         self._check(what)
 
     @classmethod
@@ -347,6 +350,9 @@ class SparsePlan:
     >>> plan, plan.create_values("a").shape
     (<SparsePlan of <SparsePattern 3 x 4, 3 non-zeros> on 3 tiles>, (3,))
     """
+
+    graph: Graph
+    layout: SparseLayout
 
     def __init__(self, graph: Graph, layout: SparseLayout) -> None:
         check_parts("SparsePlan", "plan_sparse_matmul", graph, "layout", layout, SparseLayout)

@@ -459,10 +459,12 @@ class ComputeSetList(Sequence):
 class SharedRecorder(Recorder):
     """The steps of one operation, added to steps that other operations share."""
 
+    graph: Graph
+
     def __init__(self, graph: Graph, shared: Together | ComputeSetList) -> None:
         # Steps and operation record are those of `shared`.
         self.graph, self._shared, self._level = graph, shared, 0
-        self.takes_programs = shared.takes_programs
+        self.takes_programs: bool = shared.takes_programs
 
     def compute_set(self, name: str) -> ComputeSet:
         """Return the compute set that the operations share in the next step."""

@@ -103,6 +103,10 @@ class PerTileCoder(Coder):
         of_pairs: whether there is a number for each pair of blocks of tiles.
     """
 
+    whole: range
+    of_tiles: bool
+    of_pairs: bool
+
     name = "per-tile numbers"
 
     def __init__(self, whole: range, *, of_tiles: bool = False, of_pairs: bool = False) -> None:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, cached_property, lru_cache
-from typing import Annotated, Any, TypeVar, overload
+from typing import Annotated, Any, ClassVar, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -138,7 +138,7 @@ class PerTile(Sequence[int]):
         tiles, values = self.tiles.array(), self.values.array()
         return tiles[values != 0], values[values != 0]
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return f"<PerTile {self.total:,} on {self.num_used:,} of {self.num_tiles:,} tiles>"
@@ -208,7 +208,7 @@ class LateSequence(Sequence[T_co]):
         """Return the items, as `make` cannot be pickled."""
         return tuple, (self._items,)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
 
 def _of_items(items: tuple[T, ...]) -> LazySequence[T]:

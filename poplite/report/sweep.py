@@ -75,7 +75,7 @@ class Sweep(Mapping[str, npt.NDArray[Any]]):
     """
 
     def __init__(self, parameters: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
-        self.parameters = _checked_names(parameters)
+        self.parameters: tuple[str, ...] = _checked_names(parameters)
         rows = _checked_rows(rows, self.parameters)
         self._columns: dict[str, npt.NDArray[Any]] = {
             name: _column([row[name] for row in rows]) for name in self.parameters

@@ -425,9 +425,9 @@ class SlicedViews(Sequence[View]):
     __slots__ = ("extent", "off", "template")
 
     def __init__(self, template: View, extent: Int64, off: Int64) -> None:
-        self.template = template
-        self.extent = extent
-        self.off = off
+        self.template: View = template
+        self.extent: Int64 = extent
+        self.off: Int64 = off
 
     def breaks(self) -> Int64:
         """Return int64[P + 1]: the begin of each piece in a repetition, and its length."""

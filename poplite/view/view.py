@@ -62,10 +62,10 @@ class Storage:
     __slots__ = ("base", "constant", "id", "num_elements")
 
     def __init__(self, id: int, base: int, num_elements: int, constant: bool = False) -> None:
-        self.id = id
-        self.base = base
-        self.num_elements = num_elements
-        self.constant = constant
+        self.id: int = id
+        self.base: int = base
+        self.num_elements: int = num_elements
+        self.constant: bool = constant
 
     def __repr__(self) -> str:
         kind = "constant" if self.constant else "variable"
@@ -88,10 +88,10 @@ class View:
     __slots__ = ("dims", "off", "shape", "space")
 
     def __init__(self, shape: Shape, dims: tuple[Dim, ...], off: int, space: Storage | Cat) -> None:
-        self.shape = shape
-        self.dims = dims
-        self.off = off
-        self.space = space
+        self.shape: Shape = shape
+        self.dims: tuple[Dim, ...] = dims
+        self.off: int = off
+        self.space: Storage | Cat = space
 
     if not TYPE_CHECKING:
 
@@ -312,11 +312,11 @@ class Cat:
             breaks = kids.breaks()
             spaces = [kids.template.space]
         below = [(s,) if isinstance(s, Storage) else s.storages for s in spaces]
-        self.kids = kids
-        self.breaks = breaks
-        self.period = int(breaks[-1])
-        self.outer = outer
-        self.num_elements = outer * self.period
+        self.kids: tuple[View, ...] | SlicedViews = kids
+        self.breaks: list[int] | Int64 = breaks
+        self.period: int = int(breaks[-1])
+        self.outer: int = outer
+        self.num_elements: int = outer * self.period
         self.levels: int = 1 + max([0 if isinstance(s, Storage) else s.levels for s in spaces])
         self.storages: tuple[Storage, ...] = (
             below[0] if len(below) == 1 else tuple(dict.fromkeys(chain.from_iterable(below)))

@@ -81,8 +81,8 @@ class Comparison(PictureData):
     checks: tuple[CheckOutcome, ...] = ()
     top: int = 20
 
-    KIND: ClassVar = "diff"
-    PAGE: ClassVar = "What changed"
+    KIND: ClassVar[str] = "diff"
+    PAGE: ClassVar[str] = "What changed"
 
     @property
     def note(self) -> str:
@@ -400,7 +400,7 @@ class SweepGrid(PictureData):
     best: tuple[int, ...] | None
     failures: tuple[tuple[str, int], ...]
 
-    KIND: ClassVar = "sweep grid"
+    KIND: ClassVar[str] = "sweep grid"
 
     @property
     def heading(self) -> str:

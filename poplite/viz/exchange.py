@@ -100,7 +100,7 @@ class Traffic(PictureData):
     between_ranks: tuple[BetweenRanks, ...] = ()
     top: int = 10
 
-    KIND: ClassVar = "exchange"
+    KIND: ClassVar[str] = "exchange"
 
     @property
     def reach(self) -> float:

@@ -88,7 +88,7 @@ class LineList(PictureData):
     files: tuple[FileLines, ...]
     cycles: int
 
-    KIND: ClassVar = "lines"
+    KIND: ClassVar[str] = "lines"
 
     @property
     def heading(self) -> str:

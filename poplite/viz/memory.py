@@ -110,7 +110,7 @@ class MemoryBars(PictureData):
     fit_words: str = "fits"
     top: int = TOP
 
-    KIND: ClassVar = "memory"
+    KIND: ClassVar[str] = "memory"
 
     @property
     def tile(self) -> int:
@@ -331,7 +331,7 @@ class LiveSteps(PictureData):
     num_steps: int
     note: str
 
-    KIND: ClassVar = "liveness"
+    KIND: ClassVar[str] = "liveness"
 
     @property
     def heading(self) -> str:

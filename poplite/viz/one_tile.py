@@ -153,7 +153,7 @@ class TileContents(PictureData):
     elapsed_cycles: int
     note: str
 
-    KIND: ClassVar = "tile"
+    KIND: ClassVar[str] = "tile"
 
     @property
     def heading(self) -> str:

@@ -120,7 +120,7 @@ class ProgramTree(PictureData):
     name: str = ""
     has_counts: bool = False
 
-    KIND: ClassVar = "program"
+    KIND: ClassVar[str] = "program"
 
     def notice(self) -> str:
         """Return the line below rows that are cut off; empty when nothing is left out."""

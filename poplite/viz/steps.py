@@ -147,7 +147,7 @@ class StepList(PictureData):
     num_steps: int
     limits: tuple[Limit, ...] = ()
 
-    KIND: ClassVar = "steps"
+    KIND: ClassVar[str] = "steps"
 
     @property
     def heading(self) -> str:
@@ -369,7 +369,7 @@ class Timeline(PictureData):
     part: range | None = None
     part_name: str = ""
 
-    KIND: ClassVar = "steps"
+    KIND: ClassVar[str] = "steps"
 
     @property
     def heading(self) -> str:
@@ -687,7 +687,7 @@ class ScopeTree(PictureData):
     whole: ScopeCost
     depth: int
 
-    KIND: ClassVar = "ops"
+    KIND: ClassVar[str] = "ops"
 
     @property
     def heading(self) -> str:

@@ -119,7 +119,7 @@ class Summary(PictureData):
     runs: int = 0
     note: str = ""
 
-    KIND: ClassVar = "summary"
+    KIND: ClassVar[str] = "summary"
 
     @property
     def vertices(self) -> int:

@@ -91,8 +91,8 @@ class TileMap(PictureData):
     quantity: str = ""
     measure: str = ""
 
-    KIND: ClassVar = "tile map"
-    PAGE: ClassVar = "Tile map"
+    KIND: ClassVar[str] = "tile map"
+    PAGE: ClassVar[str] = "Tile map"
 
     def shown(
         self,
@@ -351,8 +351,8 @@ class TileLoad(PictureData):
     scale: Scale | None = None
     tiles: range | None = None
 
-    KIND: ClassVar = "tiles"
-    PAGE: ClassVar = "Tile map"
+    KIND: ClassVar[str] = "tiles"
+    PAGE: ClassVar[str] = "Tile map"
 
     @property
     def drawn(self) -> TileMap:

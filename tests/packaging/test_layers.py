@@ -44,6 +44,7 @@ ROOMS = {
 EXCEPTIONS = {
     ("graph.tensor.tensor", "graph.graph"): "types: `tensor.graph` is a Graph for editors",
     ("graph.compute_sets.compute_set", "graph.graph"): "types: `compute_set.graph` likewise",
+    ("graph.compute_sets.vertex_block", "graph.graph"): "types: `block.graph` likewise",
     ("graph.host", "graph.graph"): "types: `stream.graph` likewise",
     ("graph.poplar_only", "graph.graph"): "types: its functions are methods of Graph",
     ("graph.saving", "graph.graph"): "types: its functions are methods of Graph",

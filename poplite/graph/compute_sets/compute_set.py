@@ -88,11 +88,13 @@ class ComputeSet(Displayed):
     """
 
     __slots__ = ("graph", "location", "name", "vertices")
+    graph: Graph
+    location: SourceLocation
 
     def __init__(self, graph: Graph, name: str, location: SourceLocation) -> None:
         self.graph, self.location = graph, location
         self.name: str = CalledText(name)
-        self.vertices = VertexList()
+        self.vertices: VertexList = VertexList()
 
     def getId(self) -> int:
         """Return its position among the compute sets of the graph."""

@@ -86,6 +86,11 @@ class FieldEdges:
         position: position of the field in the vertex class.
     """
 
+    numbers: Series
+    position: int
+    field: Field
+    edges: Edges
+
     def __init__(self, numbers: Series, position: int, field: Field, edges: Edges) -> None:
         self.numbers, self.position, self.field, self.edges = numbers, position, field, edges
 
@@ -152,7 +157,7 @@ class EdgeTable:
     """
 
     def __init__(self, families: Sequence[Family]) -> None:
-        self.families = tuple(families)
+        self.families: tuple[Family, ...] = tuple(families)
         self.alike: EdgeTable | None = None
 
     @cached_property

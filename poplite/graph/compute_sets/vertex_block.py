@@ -69,6 +69,7 @@ from poplite.text import amount, fitted
 from poplite.view import Storage, View, addresses, concat, empty, runs, runs_of_many
 
 if TYPE_CHECKING:
+    from poplite.graph.graph import Graph
     from poplite.vertex.vertex import Field, Vertex
 
 
@@ -456,6 +457,13 @@ class VertexBlock(OnAccess[VertexInstance]):
         "tiles",
         "vertex_class",
     )
+    compute_set: ComputeSet
+    edges: dict[str, Edges]
+    graph: Graph
+    location: SourceLocation
+    state: dict[str, StateValues]
+    tiles: VertexTiles
+    vertex_class: type[Vertex]
 
     def __init__(
         self,
@@ -469,9 +477,9 @@ class VertexBlock(OnAccess[VertexInstance]):
     ) -> None:
         self.compute_set, self.graph = compute_set, compute_set.graph
         self.vertex_class, self.location = vertex_class, location
-        self.first = len(compute_set.vertices)
+        self.first: int = len(compute_set.vertices)
         self.tiles, self.edges, self.state = tiles, dict(edges), dict(state)
-        self.constants = tuple(constants)
+        self.constants: tuple[Tensor, ...] = tuple(constants)
         self.estimates: tuple[Int64, Int64] | None = None
         self._offsets: dict[str, Int64] = {}
 

@@ -302,7 +302,7 @@ class TensorRearranger:
     __slots__ = ("_simple", "_steps", "_view", "num_elements")
 
     def __init__(self, view: View, *, segments: bool = True) -> None:
-        self.num_elements = view.num_elements
+        self.num_elements: int = view.num_elements
         self._view = view
         self._steps, self._simple = simplification(view, segments=segments)
 

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, overload
 
 import numpy as np
 
@@ -127,15 +127,15 @@ class VarRegions(Sequence[VariableInterval]):
     """
 
     __slots__ = ("begin", "end", "number", "variables")
-    __hash__ = None  # type: ignore[assignment]  # equal to lists, which are not hashable
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]  # equal to lists, which are not hashable
 
     def __init__(
         self, variables: tuple[Variable, ...], number: Int64, begin: Int64, end: Int64
     ) -> None:
-        self.variables = variables
-        self.number = number
-        self.begin = begin
-        self.end = end
+        self.variables: tuple[Variable, ...] = variables
+        self.number: Int64 = number
+        self.begin: Int64 = begin
+        self.end: Int64 = end
 
     def __len__(self) -> int:
         return len(self.begin)
@@ -254,10 +254,10 @@ class SortedRegions(LikeList[Intervals]):
     def __init__(
         self, ptr: Int64, begin: Int64, length: Int64, aliases: Int64 | None = None
     ) -> None:
-        self.ptr = ptr
-        self.begin = begin
-        self.length = length
-        self.aliases = aliases
+        self.ptr: Int64 = ptr
+        self.begin: Int64 = begin
+        self.length: Int64 = length
+        self.aliases: Int64 | None = aliases
 
     @property
     def intervals(self) -> Int64:
@@ -304,8 +304,8 @@ class TileRegions(OnAccess[SortedRegions]):
     __slots__ = ("groups", "tile_ptr")
 
     def __init__(self, tile_ptr: Int64, groups: SortedRegions) -> None:
-        self.tile_ptr = tile_ptr
-        self.groups = groups
+        self.tile_ptr: Int64 = tile_ptr
+        self.groups: SortedRegions = groups
 
     @property
     def tiles(self) -> Int64:

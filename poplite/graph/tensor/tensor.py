@@ -37,6 +37,7 @@ from itertools import accumulate, chain
 from typing import (
     TYPE_CHECKING,
     Any,
+    ClassVar,
     NamedTuple,
     NoReturn,
     Protocol,
@@ -156,9 +157,9 @@ class Tensor(Displayed, Operand, TensorSpelling):
         if not isinstance(view, View):
             instead = "graph.add_variable(FLOAT, (4,), 'x')"  # type: ignore[unreachable]
             raise not_called("Tensor", instead, is_empty=graph is NONE)
-        self.graph = graph
-        self.element_type = element_type
-        self.view = view
+        self.graph: Graph = graph
+        self.element_type: type[ElementType[Any]] = element_type
+        self.view: View = view
 
     @property
     def shape(self) -> CalledShape:
@@ -970,11 +971,11 @@ class Slices(LikeList["Tensor"]):
     def __init__(
         self, tensor: Tensor, dim: int, begin: Int64, end: Int64, first: Int64 | None = None
     ) -> None:
-        self.tensor = tensor
-        self.dim = dim
-        self.begin = begin
-        self.end = end
-        self.first = first
+        self.tensor: Tensor = tensor
+        self.dim: int = dim
+        self.begin: Int64 = begin
+        self.end: Int64 = end
+        self.first: Int64 | None = first
 
     def __len__(self) -> int:
         return len(self.begin if self.first is None else self.first[1:])
@@ -1020,7 +1021,9 @@ class SliceLists(OnAccess[list["Tensor"]]):
     """
 
     __slots__ = ("first", "slices")
-    __hash__ = None  # type: ignore[assignment]  # like a list
+    first: Int64
+    slices: Slices
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]  # like a list
 
     def __init__(self, slices: Slices, first: Int64) -> None:
         self.slices, self.first = slices, first

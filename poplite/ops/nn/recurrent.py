@@ -148,6 +148,11 @@ class RecurrentPlan:
     (3, <MatMulPlan 8 x 19 times 19 x 32, FLOAT with partials of FLOAT, 3 tiles>, 1)
     """
 
+    graph: Graph
+    gates: int
+    product: MatMulPlan
+    candidate: tuple[MatMulPlan, ...]
+
     def __init__(
         self,
         graph: Graph,

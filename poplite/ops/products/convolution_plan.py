@@ -284,6 +284,9 @@ class ConvolutionPlan:
     (4, (16, 3, 3, 3))
     """
 
+    graph: Graph
+    request: ConvolutionRequest
+
     def __init__(self, graph: Graph, request: ConvolutionRequest) -> None:
         check_parts(
             "ConvolutionPlan", "plan_convolution", graph, "request", request, ConvolutionRequest
@@ -291,7 +294,9 @@ class ConvolutionPlan:
         self.graph, self.request = graph, request
         self._groups = planned(graph.target, request)
         found = [layout for several in self._groups for layout in several.values()]
-        self.layouts = tuple(found) or ranked(graph.target, request)[:1]
+        self.layouts: tuple[ConvolutionLayout, ...] = (
+            tuple(found) or ranked(graph.target, request)[:1]
+        )
 
     @property
     def runners_up(self) -> tuple[ConvolutionLayout, ...]:

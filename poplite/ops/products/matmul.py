@@ -68,6 +68,9 @@ class MatMulPlan:
     ((4, 1, 1), (8, 64, 100), 4)
     """
 
+    graph: Graph
+    layout: ProductLayout
+
     def __init__(self, graph: Graph, layout: ProductLayout) -> None:
         check_parts("MatMulPlan", "plan_matmul", graph, "layout", layout, ProductLayout)
         self.graph, self.layout = graph, layout

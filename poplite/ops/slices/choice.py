@@ -309,11 +309,14 @@ class Ways(Generic[W]):
         found: pairs of rank and way; the best way has the smallest rank.
     """
 
+    graph: Graph
+    matrix: Tensor
+
     def __init__(self, graph: Graph, matrix: Tensor) -> None:
         self.graph, self.matrix = graph, matrix
-        self.table = Table(graph.target, matrix.element_type, *matrix.shape)
+        self.table: Table = Table(graph.target, matrix.element_type, *matrix.shape)
         mapping = graph.tile_mapping(matrix, require_complete=False)
-        self.fullest = int(mapping.elements_per_tile.max()) * self.table.element.size_bytes
+        self.fullest: int = int(mapping.elements_per_tile.max()) * self.table.element.size_bytes
         self._is_mapped = not mapping.unmapped
         self.found: list[tuple[tuple[float, ...], Shared[W]]] = []
 
@@ -418,6 +421,11 @@ class PlacedParts:
 
 class ColumnBlocks:
     """The layout of a matrix in blocks of columns, as intervals each contiguous on one tile."""
+
+    table: Table
+    columns: int
+    begin: Int64
+    end: Int64
 
     def __init__(self, graph: Graph, table: Table, matrix: Tensor, columns: int) -> None:
         self.table, self.columns = table, columns

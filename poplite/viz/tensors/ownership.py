@@ -57,8 +57,8 @@ class Ownership(PictureData):
         view: what is pointed out, or None.
     """
 
-    KIND: ClassVar = "tensor"
-    PAGE: ClassVar = "Tiles of a tensor"
+    KIND: ClassVar[str] = "tensor"
+    PAGE: ClassVar[str] = "Tiles of a tensor"
 
     name: str
     type_name: str
