@@ -33,6 +33,7 @@ from poplite.errors import ControlProgramError, DeviceRuntimeError, UnknownName,
 from poplite.mpi.ranks import ENDED, FOLDER, FirstEnd, last_step, left, lost
 from poplite.poplar.absent import absent_names
 from poplite.text import amount
+from poplite.tools.completion import SHELLS, completion_script
 from poplite.tools.viz import main as viz
 from poplite.tools.viz.doctor import doctor
 from poplite.tools.viz.flags import (
@@ -44,7 +45,7 @@ from poplite.tools.viz.flags import (
     set_run,
 )
 from poplite.tools.viz.load_target import load_programs
-from poplite.tools.viz.main import VersionAction, run_parsed
+from poplite.tools.viz.main import VersionAction, add_subcommands, parser_of_viz, run_parsed
 from poplite.tools.viz.output import write_stdout
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ examples:
   poplite explain GraphCycleError           a program that gives it, and what it says
   poplite doctor                            versions, and where compiled vertices are kept
   poplite cache clear                       delete them; they are compiled again when needed
+  poplite completion bash                   a script that completes commands
   poplite viz tiles heat.py:build           the same as poplite-viz tiles heat.py:build
 
 TARGET is file.py:callable or module:callable; the callable gets the arguments
@@ -98,7 +100,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     return run_parsed(_parser(), words)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(*, whole: bool = False) -> argparse.ArgumentParser:
+    """Return the parser; with the subcommands of `viz`, which has its own, if `whole`."""
     parser = argparse.ArgumentParser(
         prog="poplite",
         description="Run poplite programs, export their graphs, test an SDK, draw pictures.",
@@ -113,7 +116,12 @@ def _parser() -> argparse.ArgumentParser:
     add_subcommand(commands, _explain_command)
     add_subcommand(commands, _doctor_command)
     add_subcommand(commands, _cache_command)
-    commands.add_parser("viz", help="draw pictures and reports: the same as poplite-viz")
+    add_subcommand(commands, _completion_command)
+    viz_parser = commands.add_parser(
+        "viz", help="draw pictures and reports: the same as poplite-viz"
+    )
+    if whole:
+        add_subcommands(viz_parser)
     return parser
 
 
@@ -286,6 +294,30 @@ def _cache(arguments: argparse.Namespace) -> int:
         ) from error
     done = "deleted " if is_clear else ""
     write_stdout(f"{done}{amount(len(files), 'compiled file')}, {size:,} B, {cache_folder()}\n")
+    return 0
+
+
+def _completion_command(parser: argparse.ArgumentParser) -> None:
+    """Print a script by which a shell completes commands.
+
+    Save the script where the shell looks for scripts; its first lines say where.
+    This needs pip install 'poplite[completion]'.
+    """
+    parser.add_argument("shell", metavar="SHELL", choices=SHELLS, help=", ".join(SHELLS))
+    parser.add_argument(
+        "of",
+        metavar="OF",
+        nargs="?",
+        choices=("poplite", "poplite-viz"),
+        default="poplite",
+        help="the command: poplite (default) or poplite-viz",
+    )
+    set_run(parser, _completion)
+
+
+def _completion(arguments: argparse.Namespace) -> int:
+    parser = _parser(whole=True) if arguments.of == "poplite" else parser_of_viz()
+    write_stdout(completion_script(parser, arguments.shell))
     return 0
 
 

@@ -56,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     >>> main(["tiles", "no_such_file.py:build"])
     1
     """
-    return run_parsed(_parser(), argv)
+    return run_parsed(parser_of_viz(), argv)
 
 
 def run_parsed(parser: argparse.ArgumentParser, argv: Sequence[str] | None) -> int:
@@ -88,7 +88,8 @@ def failed(command: str, error: PopliteError, arguments: argparse.Namespace) -> 
     return 1
 
 
-def _parser() -> argparse.ArgumentParser:
+def parser_of_viz() -> argparse.ArgumentParser:
+    """Return the parser of the command."""
     columns = terminal_columns()
     parser = argparse.ArgumentParser(
         prog="poplite-viz",
@@ -98,10 +99,15 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action=VersionAction)
+    add_subcommands(parser)
+    return parser
+
+
+def add_subcommands(parser: argparse.ArgumentParser) -> None:
+    """Add the subcommands, also below `poplite viz`."""
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for add in SUBCOMMANDS:
         add_subcommand(commands, add)
-    return parser
 
 
 def _folded(text: str, width: int | None) -> str:
