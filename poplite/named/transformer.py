@@ -22,6 +22,7 @@ from poplite.machine.target import Target
 from poplite.named import decisions
 from poplite.named.axes import Axes, Axis, axes_of, check_kind, some
 from poplite.named.changed_axes import spelled
+from poplite.named.data_arrays import data_arrays
 from poplite.named.description import TensorDescription
 from poplite.named.layout import Layout
 from poplite.named.op import Op, as_op, nodes_below
@@ -250,6 +251,30 @@ class Computation:
         engine.run(self.name)
         found = [None if each is None else engine.read(each) for each in self._values]
         return self._formed(found)
+
+    def to_xarray(self, found: Any) -> Any:
+        """Return what a call returned, with an `xarray.DataArray` in place of each array.
+
+        Its dimensions have the names of the axes, in their order. Axes have no labels, so it has
+        no coordinates.
+
+        Args:
+            found: the result of a call of this computation.
+
+        Returns:
+            The same structure: one DataArray, a tuple or a dictionary; None for effects.
+
+        Raises:
+            AxisLengthError: for anything but a result of this computation.
+            ControlProgramError: if xarray is not installed.
+
+        >>> import poplite.named as ng
+        >>> x = ng.placeholder([ng.make_axis(2, "H"), ng.make_axis(3, "W")], name="x")
+        >>> double = ng.make_transformer(tiles=2).computation(x + x, x, name="double")
+        >>> double.to_xarray(double(1)).dims  # doctest: +SKIP
+        ('H', 'W')
+        """
+        return self._formed(data_arrays(f"{self.name}.to_xarray", self.items, found))
 
     def _given(
         self, values: tuple[Any, ...], feed_dict: Mapping[TensorOp, Any] | None

@@ -366,6 +366,13 @@ class Report(Displayed):
 
         Raises:
             ControlProgramError: if pandas is not installed.
+
+        >>> import poplite as pl
+        >>> graph = pl.Graph(pl.Target(tiles=4))
+        >>> x, y = (graph.add_variable(pl.INT, (8,), name, mapping="linear") for name in "xy")
+        >>> report = pl.Engine(graph, pl.Copy(x, y)).report()
+        >>> report.to_pandas()[["name", "executions"]].values.tolist()  # doctest: +SKIP
+        [['x to y', 1]]
         """
         steps = self.shown.steps
         parts = [step.time_parts() for step in steps]

@@ -1,0 +1,59 @@
+"""Results of computations as arrays of xarray, whose dimensions have the names of axes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from poplite.errors import AxisLengthError, ControlProgramError
+from poplite.named.op import Op
+from poplite.named.programs import Item, Sequential
+from poplite.text import clipped
+
+
+def data_arrays(call: str, items: Sequence[Item], found: Any) -> list[Any]:
+    """Return the values of items as DataArrays, in order; None for items without a value.
+
+    Args:
+        call: the text of the call, for errors.
+        items: the items of a computation.
+        found: what a call of the computation returned.
+    """
+    made = _xarray(call).DataArray
+    values = [*found.values()] if isinstance(found, Mapping) else found
+    if not isinstance(values, list | tuple):
+        values = [values] if items else []
+    ops = [_op_of(item) for item in items]
+    shapes = [None if each is None else np.shape(each) for each in values]
+    wanted = [None if op is None else op.axes.lengths for op in ops]
+    if shapes != wanted:
+        raise AxisLengthError(
+            f"{call}: {clipped(found)} is not a result of this computation",
+            found="\n".join(each.text for each in ops if each is not None)
+            or "its items have no values",
+            fix="pass what a call of the computation returned",
+        )
+    pairs = zip(values, ops, strict=True)
+    return [
+        None if op is None else made(value, dims=op.axes.names, name=op.name or None)
+        for value, op in pairs
+    ]
+
+
+def _op_of(item: Item) -> Op | None:
+    """Return the operation that gives an item its value."""
+    if isinstance(item, Sequential):
+        return _op_of(item.items[-1])
+    return item if isinstance(item, Op) else None
+
+
+def _xarray(call: str) -> Any:
+    try:
+        return import_module("xarray")
+    except ImportError as error:
+        raise ControlProgramError(
+            f"{call}: xarray is not installed", fix="pip install 'poplite[xarray]'"
+        ) from error
