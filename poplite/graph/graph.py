@@ -33,7 +33,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Never, SupportsIndex, TextIO, overload
+from typing import TYPE_CHECKING, Any, Literal, Never, SupportsIndex, TextIO, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -108,7 +108,7 @@ if TYPE_CHECKING:
     )
     from poplite.graph.compute_sets.perf_estimates import Estimator, VertexPerfEstimate
     from poplite.graph.compute_sets.vertex_block import VertexBlock
-    from poplite.graph.saving import ProgramsLike, VertexSource
+    from poplite.graph.saving import Format, Loaded, ProgramsLike, Stream, VertexSource
     from poplite.machine.device import Device
     from poplite.poplar.spellings import GraphSpelling
     from poplite.program.base import Function, FunctionBuffer, Program
@@ -1487,10 +1487,7 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
         return MappingProxyType(self._parts.function_buffers)
 
     def serialize_tensors(
-        self,
-        stream: TextIO | BinaryIO,
-        tensors: Sequence[Tensor],
-        format: SerializationFormat | str = SerializationFormat.JSON,
+        self, stream: Stream, tensors: Sequence[Tensor], format: Format = SerializationFormat.JSON
     ) -> None:
         """Write the elements, variables and shapes of tensors, without values.
 
@@ -1515,9 +1512,7 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
         saving.serialize_tensors(self, stream, tensors, format)
 
     def deserialize_tensors(
-        self,
-        stream: TextIO | BinaryIO,
-        format: SerializationFormat | str = SerializationFormat.JSON,
+        self, stream: Stream, format: Format = SerializationFormat.JSON
     ) -> list[Tensor]:
         """Return the tensors that `serialize_tensors` wrote, as views of this graph's variables.
 
@@ -1564,9 +1559,7 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
         saving.save(self, path, programs)
 
     @staticmethod
-    def load(
-        path: str | os.PathLike[str], vertices: Iterable[VertexSource] = ()
-    ) -> tuple[Graph, dict[str, Program]]:
+    def load(path: str | os.PathLike[str], vertices: Iterable[VertexSource] = ()) -> Loaded:
         """Read a graph and its programs from a file that `save` wrote.
 
         Nothing in the file is executed, and no name in it is imported. A vertex class is looked
@@ -1589,9 +1582,9 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
 
     def serialize(
         self,
-        stream: TextIO | BinaryIO,
-        programs: ProgramsLike | SerializationFormat | str = (),
-        format: SerializationFormat | str = SerializationFormat.BINARY,
+        stream: Stream,
+        programs: ProgramsLike | Format = (),
+        format: Format = SerializationFormat.BINARY,
     ) -> None:
         """Write a graph to a stream, as `save` writes it to a file; Poplar's way to save a graph.
 
@@ -1606,9 +1599,7 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
         saving.serialize(self, stream, programs, format)
 
     @staticmethod
-    def deserialize(
-        stream: TextIO | BinaryIO, vertices: Iterable[VertexSource] = ()
-    ) -> tuple[Graph, dict[str, Program]]:
+    def deserialize(stream: Stream, vertices: Iterable[VertexSource] = ()) -> Loaded:
         """Read a graph and its programs from a stream that `serialize` wrote.
 
         Args:
@@ -1674,13 +1665,11 @@ class VirtualGraph(Graph):
     ([5], [1])
     """
 
-    space: Space
-
     def __init__(self, top: Graph, tiles: Int64) -> None:
         self._top, self._parts, self.space = top, top._parts, top.space
         self._tiles = SomeTiles(tiles, top, top.target.tiles)
-        self.target: Target = replace(top.target, tiles=len(tiles), ipus=_ipus(top.target, tiles))
-        self.replication_factor: CalledInt = top.replication_factor
+        self.target = replace(top.target, tiles=len(tiles), ipus=_ipus(top.target, tiles))
+        self.replication_factor = top.replication_factor
 
     @property
     def top_level_graph(self) -> Graph:
@@ -1698,10 +1687,7 @@ class WorkingGraph(VirtualGraph):
         virtual: the virtual graph, whose tile numbers the user's mappings use.
     """
 
-    space: Space
     virtual: VirtualGraph
-    target: Target
-    replication_factor: CalledInt
 
     def __init__(self, given: VirtualGraph) -> None:
         assert isinstance(given._tiles, SomeTiles)

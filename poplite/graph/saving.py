@@ -57,6 +57,9 @@ if TYPE_CHECKING:
 
     ProgramsLike: TypeAlias = Program | Iterable[Program] | Mapping[str, Program]
     VertexSource: TypeAlias = type[Vertex] | ModuleType
+    Loaded: TypeAlias = tuple[Graph, dict[str, Program]]
+    Stream: TypeAlias = TextIO | BinaryIO
+    Format: TypeAlias = "SerializationFormat | str"
 
 
 FORMAT = "poplite tensors 1"
@@ -108,9 +111,9 @@ class SerializationFormat(Enumeration):
 
 def serialize_tensors(
     graph: Graph,
-    stream: TextIO | BinaryIO,
+    stream: Stream,
     tensors: Sequence[Tensor],
-    format: SerializationFormat | str = SerializationFormat.JSON,
+    format: Format = SerializationFormat.JSON,
 ) -> None:
     """Write tensors without their values; `Graph.serialize_tensors` describes it."""
     graph = graph.top_level_graph
@@ -145,8 +148,8 @@ def serialize_tensors(
 
 def deserialize_tensors(
     graph: Graph,
-    stream: TextIO | BinaryIO,
-    format: SerializationFormat | str = SerializationFormat.JSON,
+    stream: Stream,
+    format: Format = SerializationFormat.JSON,
 ) -> list[Tensor]:
     """Return the tensors of a stream; `Graph.deserialize_tensors` describes it."""
     graph = graph.top_level_graph
@@ -215,18 +218,16 @@ def save(
     import_module(_FILE).save(graph.top_level_graph, programs, path)
 
 
-def load(
-    path: str | os.PathLike[str], vertices: Iterable[VertexSource] = ()
-) -> tuple[Graph, dict[str, Program]]:
+def load(path: str | os.PathLike[str], vertices: Iterable[VertexSource] = ()) -> Loaded:
     """Read a graph and its programs from a file; `Graph.load` describes it."""
     return _loaded(path, vertices)
 
 
 def serialize(
     graph: Graph,
-    stream: TextIO | BinaryIO,
-    programs: ProgramsLike | SerializationFormat | str = (),
-    format: SerializationFormat | str = SerializationFormat.BINARY,
+    stream: Stream,
+    programs: ProgramsLike | Format = (),
+    format: Format = SerializationFormat.BINARY,
 ) -> None:
     """Write a graph to a stream; `Graph.serialize` describes it."""
     if isinstance(programs, SerializationFormat | str):
@@ -242,9 +243,7 @@ def serialize(
     stream.write(content)
 
 
-def deserialize(
-    stream: TextIO | BinaryIO, vertices: Iterable[VertexSource] = ()
-) -> tuple[Graph, dict[str, Program]]:
+def deserialize(stream: Stream, vertices: Iterable[VertexSource] = ()) -> Loaded:
     """Read a graph from a stream; `Graph.deserialize` describes it."""
     check_stream(stream, "Graph.deserialize", reading=True)
     content: Any = stream.read()
@@ -267,6 +266,6 @@ def deserialize(
 
 def _loaded(
     path: str | os.PathLike[str], vertices: Iterable[VertexSource], title: str = ""
-) -> tuple[Graph, dict[str, Program]]:
-    found: tuple[Graph, dict[str, Program]] = import_module(_FILE).load(path, vertices, title)
+) -> Loaded:
+    found: Loaded = import_module(_FILE).load(path, vertices, title)
     return found

@@ -27,7 +27,8 @@ from poplite.graph.host import RemoteBuffer
 from poplite.graph.host import ReplicatedStreamMode
 from poplite.graph.host import TypeLike
 from poplite.graph.poplar_only import NoTensor
-from poplite.graph.saving import SerializationFormat
+from poplite.graph.saving import Format
+from poplite.graph.saving import Stream
 from poplite.graph.space import ShapeLike
 from poplite.graph.space import Variable
 from poplite.graph.tensor import rearrange
@@ -58,7 +59,6 @@ from poplite.vertex.vertex import Vertex
 from poplite.view import Intervals
 from typing import Any
 from typing import Any, overload
-from typing import BinaryIO
 from typing import Literal
 from typing import SupportsIndex
 from typing import TextIO
@@ -219,7 +219,7 @@ class GraphSpelling:
     # Graph getTopLevelGraph()
     def getTopLevelGraph(self) -> Graph: ...
     # unsigned getReplicationFactor() const
-    def getReplicationFactor(self) -> int: ...
+    def getReplicationFactor(self) -> CalledInt: ...
     # Tensor addReplicationIndexConstant(const DebugContext &debugContext = {})
     def addReplicationIndexConstant(self, name: str = ..., *, mapping: Literal['linear'] | MappingLike | None = ...) -> Tensor: ...
     # Function addFunction(const program::Program &program)
@@ -244,9 +244,9 @@ class GraphSpelling:
     # void outputComputeGraph(std::ostream &outputStream, ArrayRef<program::Program> progs = {}) const
     def outputComputeGraph(self, stream: TextIO, programs: Iterable[Program] = ...) -> None: ...
     # void serializeTensors(std::ostream &out, ArrayRef<Tensor> tensors, SerializationFormat format) const
-    def serializeTensors(self, stream: TextIO | BinaryIO, tensors: Sequence[Tensor], format: SerializationFormat | str = ...) -> None: ...
+    def serializeTensors(self, stream: Stream, tensors: Sequence[Tensor], format: Format = ...) -> None: ...
     # std::vector<Tensor> deserializeTensors(std::istream &in, SerializationFormat format)
-    def deserializeTensors(self, stream: TextIO | BinaryIO, format: SerializationFormat | str = ...) -> list[Tensor]: ...
+    def deserializeTensors(self, stream: Stream, format: Format = ...) -> list[Tensor]: ...
 
 
 class EngineSpelling:

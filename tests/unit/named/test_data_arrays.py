@@ -53,7 +53,8 @@ def test_other_arrays_are_refused() -> None:
     pytest.importorskip("xarray", reason="it needs the extra xarray")
     x = ng.placeholder([H, W], name="x")
     made = computation(x * 2, x)
-    for wrong in (np.ones(3), None, (VALUES, VALUES), {}):
+    wrongs: tuple[Any, ...] = np.ones(3), None, (VALUES, VALUES), {}
+    for wrong in wrongs:
         with pytest.raises(AxisLengthError, match=r"^made\.to_xarray: .* is not a result of this"):
             made.to_xarray(wrong)
 
