@@ -1665,11 +1665,13 @@ class VirtualGraph(Graph):
     ([5], [1])
     """
 
+    space: Space
+
     def __init__(self, top: Graph, tiles: Int64) -> None:
         self._top, self._parts, self.space = top, top._parts, top.space
         self._tiles = SomeTiles(tiles, top, top.target.tiles)
-        self.target = replace(top.target, tiles=len(tiles), ipus=_ipus(top.target, tiles))
-        self.replication_factor = top.replication_factor
+        self.target: Target = replace(top.target, tiles=len(tiles), ipus=_ipus(top.target, tiles))
+        self.replication_factor: CalledInt = top.replication_factor
 
     @property
     def top_level_graph(self) -> Graph:
