@@ -47,9 +47,9 @@ from poplite.machine.target import Target
 from poplite.poplar.binder import FunctionBufferMappingType
 from poplite.poplar.binder import VariableMappingMethod
 from poplite.poplar.callable_values import CalledInt
-from poplite.program.base import Program
 from poplite.program.base import Function
 from poplite.program.base import FunctionBuffer
+from poplite.program.base import Program
 from poplite.report.report import Report
 from poplite.simulator.poplar_only import Array
 from poplite.types import ElementType
