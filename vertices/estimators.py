@@ -7,7 +7,7 @@ cycles of a vertex that divides them among all workers of its tile, as most vert
                                       29 + 128 * (1 + 2) = 413 slots
                                       11 + 6 * 413 = 2,489 cycles
 
-The constants and loops, with their sources, are in `poplite.machine.library_facts`.
+The constants and loops, with their sources, are in `poplite.machine.library_cycles`.
 
 Some vertices launch workers in their own way; functions for these return cycles of the tile::
 
@@ -29,7 +29,7 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.errors import ElementTypeError, did_you_mean
-from poplite.machine.library_facts import (
+from poplite.machine.library_cycles import (
     BINARY,
     BINARY_IN_PLACE,
     BROADCAST,
@@ -112,7 +112,7 @@ def unary(
     """Return the slots of an operation of one argument: `UnaryOp1D`.
 
     Args:
-        operation: name of the operation, as in `poplite.machine.library_facts.UNARY`.
+        operation: name of the operation, as in `poplite.machine.library_cycles.UNARY`.
         element: the element type.
         elements: number of elements of the worker.
         target: the machine.
@@ -136,7 +136,7 @@ def binary(
     """Return the slots of an operation of two arguments: `BinaryOp1D`.
 
     Args:
-        operation: name of the operation, as in `poplite.machine.library_facts.BINARY`.
+        operation: name of the operation, as in `poplite.machine.library_cycles.BINARY`.
         element: the element type.
         elements: number of elements of the worker.
         target: the machine.
@@ -159,7 +159,7 @@ def broadcast(operation: str, element: Element, elements: int, target: Target) -
     """Return the slots of an operation on a vector and one number: `BroadcastScalar1D`.
 
     Args:
-        operation: name of the operation, as in `poplite.machine.library_facts.BROADCAST`.
+        operation: name of the operation, as in `poplite.machine.library_cycles.BROADCAST`.
         element: the element type.
         elements: number of elements of the vector.
         target: the machine.
@@ -325,7 +325,7 @@ def is_fast(operation: str, element: Element) -> bool:
     """Return whether the loop of an operation of two arguments is written in assembly.
 
     Args:
-        operation: name of the operation, as in `poplite.machine.library_facts.BINARY`.
+        operation: name of the operation, as in `poplite.machine.library_cycles.BINARY`.
         element: the element type.
 
     >>> is_fast("add", FLOAT), is_fast("divide", FLOAT)
@@ -713,7 +713,7 @@ class Joined(NamedTuple):
     """An operation that combines each of several rows with one row.
 
     Attributes:
-        operation: name of the operation, as in `poplite.machine.library_facts.BINARY`.
+        operation: name of the operation, as in `poplite.machine.library_cycles.BINARY`.
         element: the element type.
         rows: number of rows.
         columns: number of elements of each.
@@ -797,7 +797,7 @@ class MapOperation(NamedTuple):
     """An operation of a map.
 
     Attributes:
-        operation: name of the operation, as in the tables of `poplite.machine.library_facts`, or
+        operation: name of the operation, as in the tables of `poplite.machine.library_cycles`, or
             "cast".
         element: the element type of its operands.
         result: the element type of its result.

@@ -25,7 +25,7 @@ from types import MappingProxyType
 from typing import Literal, get_args
 
 from poplite.frozen import frozen
-from poplite.machine.library_facts import VERTICES
+from poplite.machine.library_cycles import VERTICES
 
 Evidence = Literal["document", "measured", "model", "derived", "assumed"]
 """The evidence for a number."""

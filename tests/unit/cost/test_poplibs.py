@@ -16,7 +16,7 @@ from poplite.cost.model import vertex_costs
 from poplite.cost.step_cost import tile_cycles
 from poplite.graph.compute_sets.edge_table import edge_table
 from poplite.machine.facts import FACTS, Evidence
-from poplite.machine.library_facts import (
+from poplite.machine.library_cycles import (
     BINARY,
     BINARY_IN_PLACE,
     BROADCAST,
