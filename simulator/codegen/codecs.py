@@ -11,7 +11,7 @@ it to an integer, ties to even.
 Both directions agree exactly with NumPy and ml_dtypes (`tests/unit/simulator/test_every_type.py`).
 
 If a program sets the rounding of stores, results are bit-identical to
-`poplite.vertex.compute.float_modes`, which explains them.
+`poplite.vertex.compute.arithmetic`, which explains them.
 
 Importing this module imports llvmlite.
 """
@@ -25,7 +25,7 @@ from llvmlite import ir
 from poplite.executable import encoding as op
 from poplite.machine.floating_point import OVERFLOW_MAX, OVERFLOW_NAN
 from poplite.types import FORMAT_BIT, NAN_CODE, SCALE_BITS, QuarterFormat
-from poplite.vertex.compute.float_modes import (
+from poplite.vertex.compute.arithmetic import (
     GOLDEN,
     HALF_BIAS,
     HALF_INFINITY,

@@ -7,7 +7,7 @@ accessors for a particular use. It returns a status, 0 if `compute` reached its 
 Any function of this name and type can replace it, whether or not Numba compiled it.
 
 If a driver's mode has traps, every operation, cast and store of `compute` is followed by the test
-in `poplite.vertex.compute.float_modes.happened`. Each function collects the results in the sign of
+in `poplite.vertex.compute.arithmetic.happened`. Each function collects the results in the sign of
 one integer, by integer operations on the bits, so that LLVM can still vectorize loops; the function
 returns it as its status, and the driver stops. If an exception might prevent a `while` loop from
 ending, the function returns at once.
@@ -40,15 +40,15 @@ from poplite.simulator.codegen.codecs import appears, exceeds
 from poplite.simulator.codegen.lane_operations import LanesType
 from poplite.types import UNSIGNED_LONGLONG
 from poplite.vertex.compute import DataFlow, check, compiled_form, flow_of
-from poplite.vertex.compute.arithmetic import OPERATORS_OF_FLOATS
-from poplite.vertex.compute.dialect import FUSED
-from poplite.vertex.compute.float_modes import (
+from poplite.vertex.compute.arithmetic import (
     COMPARISONS,
     DIVISIONS,
     FUNCTIONS,
     MOST,
+    OPERATORS_OF_FLOATS,
     POLES,
 )
+from poplite.vertex.compute.dialect import FUSED
 from poplite.vertex.vertex import MultiVertex, Vertex
 
 if TYPE_CHECKING:

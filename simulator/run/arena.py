@@ -36,7 +36,7 @@ from poplite.machine.floating_point import TRAPS
 from poplite.text import amount
 from poplite.types import ElementType
 from poplite.vertex.compute import interpreted
-from poplite.vertex.compute.float_modes import Stores, vertex_key
+from poplite.vertex.compute.arithmetic import Stores, vertex_key
 from poplite.vertex.vertex import Vertex
 from poplite.view import Storage, View, addresses
 

@@ -39,9 +39,8 @@ import numpy as np
 from poplite.errors import VertexCompileError
 from poplite.source import SourceLocation
 from poplite.vertex.compute import arithmetic, lanes
-from poplite.vertex.compute.arithmetic import Kind
+from poplite.vertex.compute.arithmetic import Kind, trapping
 from poplite.vertex.compute.dialect import OPERATIONS
-from poplite.vertex.compute.float_modes import trapping
 from poplite.vertex.compute.identity import remembered
 from poplite.vertex.compute.source_text import SHALLOWER, copied
 from poplite.vertex.compute.typed_facts import Checked, Facts, in_order

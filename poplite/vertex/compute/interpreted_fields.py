@@ -35,8 +35,7 @@ from poplite.types import (
     encode,
     metadata_edge,
 )
-from poplite.vertex.compute.arithmetic import Number, as_f32, wrap
-from poplite.vertex.compute.float_modes import Stores
+from poplite.vertex.compute.arithmetic import Number, Stores, as_f32, wrap
 from poplite.vertex.compute.lanes import WIDTH, Lanes, lanes_dtype
 from poplite.vertex.vertex import Field, Vertex, field_of
 

@@ -12,7 +12,7 @@ import poplite as pl
 from helpers.depth import thinned, values_only
 from helpers.running import simulated
 from poplite.simulator.run.launches import pays_ns
-from poplite.vertex.compute.float_modes import random_bits, vertex_key
+from poplite.vertex.compute.arithmetic import random_bits, vertex_key
 
 FORMS = pytest.mark.parametrize("interpret", [False, True])
 OFF = pl.FloatingPointBehaviour(inv=False, div0=False, oflo=False, esr=False, nanoo=False)
