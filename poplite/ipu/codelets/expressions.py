@@ -35,9 +35,10 @@ from poplite.vertex.compute.dialect import (
     COMPARISONS,
     STORED,
     UNARY as SYMBOLS,
+    bind,
+    helper_of,
     is_num_workers,
 )
-from poplite.vertex.compute.helpers import bind, helper_of
 from poplite.vertex.compute.lanes import IDENTITIES, JOINS
 from poplite.vertex.compute.mathematics import KERNELS
 from poplite.vertex.compute.typed_facts import Checked, ElementsValue, LanesOf

@@ -32,8 +32,7 @@ import numpy as np
 from poplite.types import UNSIGNED_INT, ElementType
 from poplite.vertex.compute import arithmetic
 from poplite.vertex.compute.arithmetic import Kind
-from poplite.vertex.compute.dialect import STORED
-from poplite.vertex.compute.helpers import Constants
+from poplite.vertex.compute.dialect import STORED, Constants
 from poplite.vertex.compute.typed_facts import Checked, ElementsValue, Facts, LanesOf, Mixed, Value
 
 ELEMENTS: dict[type[ElementType[Any]], str] = {

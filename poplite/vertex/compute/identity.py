@@ -38,8 +38,7 @@ from typing import Any, TypeVar
 
 from poplite.errors import VertexCompileError
 from poplite.frozen import frozen
-from poplite.vertex.compute.dialect import Scope, scope_of
-from poplite.vertex.compute.helpers import Constants, helper_of
+from poplite.vertex.compute.dialect import Constants, Scope, helper_of, scope_of
 from poplite.vertex.compute.source_text import read, why_no_text
 from poplite.vertex.compute.typed_compute import infer
 from poplite.vertex.compute.typed_facts import Checked, in_order

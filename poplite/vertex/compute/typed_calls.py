@@ -31,8 +31,14 @@ import numpy as np
 from poplite.types import BOOL, LONGLONG, UNSIGNED_LONGLONG, ElementType
 from poplite.vertex.compute import lanes
 from poplite.vertex.compute.arithmetic import Kind
-from poplite.vertex.compute.dialect import FUNCTIONS, STORED, Scope
-from poplite.vertex.compute.helpers import HelperFunction, helper_of, is_operation
+from poplite.vertex.compute.dialect import (
+    FUNCTIONS,
+    STORED,
+    HelperFunction,
+    Scope,
+    helper_of,
+    is_operation,
+)
 from poplite.vertex.compute.number_functions import fma
 from poplite.vertex.compute.typed_facts import (
     Checked,

@@ -27,8 +27,14 @@ from types import FunctionType
 from poplite.frozen import frozen
 from poplite.text import amount
 from poplite.vertex.compute.arithmetic import Kind, element_kind, literal_kind
-from poplite.vertex.compute.dialect import Scope, is_num_workers
-from poplite.vertex.compute.helpers import HelperFunction, bind, is_literal, scope_of_helper
+from poplite.vertex.compute.dialect import (
+    HelperFunction,
+    Scope,
+    bind,
+    is_literal,
+    is_num_workers,
+    scope_of_helper,
+)
 from poplite.vertex.compute.typed_calls import TypeHelper
 from poplite.vertex.compute.typed_expressions import ExpressionTyper
 from poplite.vertex.compute.typed_facts import (

@@ -28,12 +28,13 @@ from poplite.vertex.compute.dialect import (
     OPERATIONS,
     SQUARE,
     UNARY,
+    Constants,
     Scope,
     check_range,
     is_count,
+    is_literal,
     is_self,
 )
-from poplite.vertex.compute.helpers import Constants, is_literal
 from poplite.vertex.compute.typed_calls import CallTyper, TypeHelper
 from poplite.vertex.compute.typed_facts import (
     ElementsValue,

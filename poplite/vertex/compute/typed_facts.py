@@ -43,8 +43,7 @@ from poplite.frozen import frozen
 from poplite.types import ElementType
 from poplite.vertex.compute import arithmetic
 from poplite.vertex.compute.arithmetic import Kind, element_kind, lanes_text
-from poplite.vertex.compute.dialect import Scope
-from poplite.vertex.compute.helpers import Constant
+from poplite.vertex.compute.dialect import Constant, Scope
 from poplite.vertex.compute.source_text import SourceText
 from poplite.vertex.vertex import Field, Vertex
 from poplite.walks import top_down
