@@ -55,7 +55,7 @@ SPAN, LANES, SET_LANES = "field.span.", "field.lanes.", "field.set_lanes."
 """Names of accessors of lanes, likewise (`poplite.simulator.codegen.lane_accessors`)."""
 
 HOLDS = "guard.holds"
-"""Name of a function of a loop's guard; see `poplite.vertex.compute.compiled`."""
+"""Name of a function of a loop's guard; see `poplite.vertex.compute.identity`."""
 
 NUMBER = "number."
 """Prefix of the name of a function of float32, followed by `half` or a function of `math`."""

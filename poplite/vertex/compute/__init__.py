@@ -1,19 +1,12 @@
 """The language of `compute`: its syntax, its meaning, its interpreted form.
 
-`dialect` defines the syntax, `helpers` finds the functions that `compute` calls, `typing` infers
-the kind of every number, `identity` identifies the code of a class and detects changes,
-`arithmetic` has the operations, `interpret` runs the method as Python, and `compiled` prepares it
-for a compiler.
+`dialect` defines the syntax and finds the functions that `compute` calls, `typed_compute` infers
+the kind of every number, `identity` identifies the code of a class, detects changes and prepares it
+for a compiler, `arithmetic` has the operations, and `interpret` runs the method as Python.
 
 Both forms have bit-identical results; docs/arithmetic.md has the rules.
 """
 
-from poplite.vertex.compute.compiled import (
-    FasterForm as FasterForm,
-    FasterForms as FasterForms,
-    compiled_form as compiled_form,
-    faster_form as faster_form,
-)
 from poplite.vertex.compute.data_flow import (
     NO_LOOPS as NO_LOOPS,
     DataFlow as DataFlow,
@@ -23,9 +16,13 @@ from poplite.vertex.compute.data_flow import (
 )
 from poplite.vertex.compute.identity import (
     ClassCode as ClassCode,
+    FasterForm as FasterForm,
+    FasterForms as FasterForms,
     check as check,
     code_identity as code_identity,
     code_of as code_of,
+    compiled_form as compiled_form,
+    faster_form as faster_form,
     remembered as remembered,
 )
 from poplite.vertex.compute.interpret import (

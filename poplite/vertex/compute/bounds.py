@@ -13,7 +13,7 @@ The limits of a number are expressions that are computed before a loop::
 
 A span has an upper bound for the bits of its limits, so that no limit can wrap around.
 
-Importing this module does not compile anything: `poplite.vertex.compute.compiled` puts guards into
+Importing this module does not compile anything: `poplite.vertex.compute.identity` puts guards into
 the text, and `poplite.simulator.codegen.accesses` emits the functions that the text calls.
 """
 

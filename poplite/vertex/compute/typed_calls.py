@@ -15,7 +15,7 @@ f-strings::
         raise EmptyBlock(self.n)
     assert self.x[0] > 0, f"pivot {self.x[0]} of {len(self.x)}"
 
-`poplite.vertex.compute.compiled` describes how it is compiled.
+`poplite.vertex.compute.identity` describes how it is compiled.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from helpers import running
 from helpers.depth import examples, values_only
 from poplite.vertex.compute import check
 from poplite.vertex.compute.bounds import conditions
-from poplite.vertex.compute.compiled import guarded
+from poplite.vertex.compute.identity import guarded
 
 HEAD = """
 import poplite as pl
