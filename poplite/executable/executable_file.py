@@ -63,8 +63,8 @@ from poplite.report.validate import MOST_TOTAL
 from poplite.text import LINE, amount, clipped, items_or_none, shortened
 from poplite.types import ElementType
 from poplite.vertex.compute import ClassCode, code_of
+from poplite.vertex.fields import specialise
 from poplite.vertex.from_source import why_missing
-from poplite.vertex.templates import specialise
 from poplite.vertex.vertex import Vertex
 
 _MODELLED = Codec(

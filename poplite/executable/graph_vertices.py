@@ -57,9 +57,8 @@ from poplite.source import SourceLocation
 from poplite.types import QUARTER_METADATA, ElementType
 from poplite.vertex.compute import ClassCode, code_of
 from poplite.vertex.compute.identity import cycles_code
-from poplite.vertex.fields import PLAIN, Field, Layout, Role
+from poplite.vertex.fields import PLAIN, Field, Layout, Role, specialise
 from poplite.vertex.from_source import saved_as, stand_in, why_missing
-from poplite.vertex.templates import specialise
 from poplite.vertex.vertex import MultiVertex, Vertex
 from poplite.view import View, empty, storages
 

@@ -39,8 +39,7 @@ from poplite.testing.addressed import checked
 from poplite.text import amount
 from poplite.types import BOOL, HALF, QUARTER, UNSIGNED_CHAR, ElementType, QuarterMetadata
 from poplite.vertex.compute import FasterForm, InterpretedSelf, check, faster_form, interpreted
-from poplite.vertex.fields import Field, definition_error
-from poplite.vertex.templates import allowed_elements
+from poplite.vertex.fields import Field, allowed_elements, definition_error
 from poplite.vertex.vertex import MultiVertex, Vertex
 
 METADATA = QuarterMetadata("F143", scale=1)

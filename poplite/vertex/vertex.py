@@ -72,17 +72,15 @@ from poplite.vertex.fields import (
     State,
     Vector,
     definition_error,
-    refusal_of_layouts,
-    split_annotation,
-    with_metadata,
-)
-from poplite.vertex.templates import (
     example,
     inherited_fields,
     mixin_arguments,
     parameters,
     refusal,
+    refusal_of_layouts,
     specialise,
+    split_annotation,
+    with_metadata,
 )
 
 __all__ = [

@@ -25,7 +25,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 import poplite as pl  # noqa: E402
 from poplite import vertices  # noqa: E402
 from poplite.types import ELEMENT_TYPES  # noqa: E402
-from poplite.vertex.templates import allowed_elements  # noqa: E402
+from poplite.vertex.fields import allowed_elements  # noqa: E402
 from poplite.vertex.vertex import has_cycles  # noqa: E402
 
 PAGE = ROOT / "docs/vertex-library.md"

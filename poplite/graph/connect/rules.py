@@ -43,7 +43,7 @@ from poplite.graph.host_values import converted_number, element_array, scalar
 from poplite.graph.tensor.tensor import AnyGraph, Tensor, check_own
 from poplite.graph.tensor.tensor_text import shared, type_and_shape, why_not_writeable
 from poplite.text import amount, clipped
-from poplite.vertex.templates import example, refusal, specialise
+from poplite.vertex.fields import example, refusal, specialise
 from poplite.vertex.vertex import RESERVED_NAMES, Field, Vertex
 from poplite.view import View, concat as concat_views, contains_aliases, intersects
 from poplite.view.contiguous_runs import MOST_RUNS
