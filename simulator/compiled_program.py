@@ -31,9 +31,14 @@ from poplite.simulator import compiled_parts
 from poplite.simulator.run import launches
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.binding import CompiledSteps
-from poplite.simulator.run.faults import StoppedLaunch
 from poplite.simulator.run.host_actions import Host
-from poplite.simulator.run.interpreted_vertices import Compute, InterpretedSteps, VertexFault, move
+from poplite.simulator.run.interpreted_vertices import (
+    Compute,
+    InterpretedSteps,
+    StoppedLaunch,
+    VertexFault,
+    move,
+)
 from poplite.simulator.run.slot_counts import SlotCounts
 from poplite.simulator.running import Peers, Progress, Recording, Running, Stopped, busy, shown
 from poplite.simulator.strict.checks import StrictChecks

@@ -23,9 +23,9 @@ The class for particular element types is created once, derives from its templat
 `compute`; the compiler and the interpreter use only such classes.  A type variable accepts the
 types that its bound and its constraints allow, `TypeVar("T", FLOAT, INT)`.
 
-Type checkers fully understand one that is bound to the element types (`TypeVar("T", bound=ElementType[Any])`), or constrained to some.  With an
-unbound one, or with a NumPy type, they do not allow storing a literal (`self.y = 0`), since the
-type of its numbers is unknown.
+Type checkers fully understand one that is bound to the element types (`TypeVar("T",
+bound=ElementType[Any])`), or constrained to some. With an unbound one, or with a NumPy type, they
+do not allow storing a literal (`self.y = 0`), since the type of its numbers is unknown.
 
 For field forms see the Poplar user guide, "Understanding vertices".
 

@@ -28,8 +28,7 @@ from poplite.simulator.codegen.compute_code import Counting, Variant, is_lowered
 from poplite.simulator.compiled_parts import Driver
 from poplite.simulator.run import launches
 from poplite.simulator.run.arena import Arena, typed
-from poplite.simulator.run.faults import Record
-from poplite.simulator.run.interpreted_vertices import Compute, InterpretedSteps, move
+from poplite.simulator.run.interpreted_vertices import Compute, InterpretedSteps, Record, move
 from poplite.simulator.run.launches import LaunchTable, Part
 from poplite.simulator.run.slot_counts import SlotCounts, counting_candidates
 from poplite.simulator.run.touched import numbers_within

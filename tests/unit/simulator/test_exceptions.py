@@ -22,7 +22,7 @@ from poplite.compile import places
 from poplite.jit.build import Builds
 from poplite.jit.object_cache import code
 from poplite.simulator.compiled_parts import Driver
-from poplite.simulator.run.faults import raised_error
+from poplite.simulator.run.interpreted_vertices import raised_error
 from poplite.vertex.compute import check
 
 Checks = Literal["strict", "fast"]
