@@ -67,8 +67,8 @@ from poplite.vertex.compute import flow_of
 from poplite.vertex.vertex import Vertex
 
 if TYPE_CHECKING:
+    from poplite.simulator.engine import Simulated
     from poplite.simulator.engine_arguments import Setup, Source
-    from poplite.simulator.simulated import Simulated
 
 
 MOST_NAMED = 3
@@ -145,7 +145,7 @@ class Decided(Simulator):
 
     def load(self, source: Source, setup: Setup) -> Simulated:
         """Prepare programs to run."""
-        from poplite.simulator.simulated import Simulated
+        from poplite.simulator.engine import Simulated
 
         executable = source.executable
         is_strict = executable.checks == "strict"

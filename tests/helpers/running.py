@@ -15,7 +15,7 @@ import pytest
 
 import poplite as pl
 from helpers.depth import thinned
-from poplite.simulator.simulated import Simulated
+from poplite.simulator.engine import Simulated
 
 
 def load(path: Path, name: str = "", *, is_kept: bool = False) -> ModuleType:

@@ -32,7 +32,7 @@ ROOMS = {
     " variables | connect | saving poplar_only | graph | partitioners",
     "simulator": "running | codegen | pricing | compiled_parts | run"
     " | strict | compiled_program | accounts reporting"
-    " | states | engine_arguments | simulated | poplar_only | engine | decided"
+    " | states | engine_arguments | poplar_only | engine | decided"
     " | sweeps",
     "viz": "colours | draw | marks | paint_svg paint_text | paint_html painters | names"
     " | one_tile | memory"

@@ -25,9 +25,8 @@ from helpers.running import both_forms
 from poplite import ops
 from poplite.compile.options import EngineOptions
 from poplite.executable.executable import meaning_of
-from poplite.simulator.engine import Simulator
+from poplite.simulator.engine import Simulated, Simulator
 from poplite.simulator.engine_arguments import Setup, Source
-from poplite.simulator.simulated import Simulated
 
 
 class Bump(pl.Vertex):
