@@ -232,8 +232,14 @@ def linked_compute(
 
     from poplite.jit.native_code import simplify
     from poplite.jit.numba_context import processor
-    from poplite.simulator.codegen.accessors import COMPUTE, LANES, SET_LANES, Use, accessors
-    from poplite.simulator.codegen.mathematics import longs_in_hardware
+    from poplite.simulator.codegen.accessors import (
+        COMPUTE,
+        LANES,
+        SET_LANES,
+        Use,
+        accessors,
+        longs_in_hardware,
+    )
 
     module = llvm.parse_assembly(compute_code(cls, mode))
     declared = {each.name for each in module.functions if each.is_declaration}

@@ -48,7 +48,6 @@ WITH_LLVM = frozenset(
         "poplite.simulator.codegen.interpreter",
         "poplite.simulator.codegen.lane_accessors",
         "poplite.simulator.codegen.launcher",
-        "poplite.simulator.codegen.mathematics",
         "poplite.simulator.pricing.native_slots",
     }
 )

@@ -14,7 +14,7 @@ Kernels are written with operators and the functions of an evaluator::
 A kernel takes an evaluator and float32 values, and returns one. Values have the operators of
 numbers; plain numbers combined with them take their type. With NumPy, values are scalars or arrays,
 so that the same text is the interpreted form and can check millions of numbers at once; the
-evaluator of `poplite.simulator.codegen.mathematics` emits instructions for the same operations.
+evaluator of `poplite.simulator.codegen.accessors` emits instructions for the same operations.
 """
 
 from __future__ import annotations
