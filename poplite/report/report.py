@@ -211,7 +211,7 @@ class Report(Displayed):
     @property
     def insights(self) -> Insights:
         """The largest costs by cause; if nothing ran, those of one run of each program."""
-        from poplite.report.insights import insights_of
+        from poplite.report.findings import insights_of
 
         return insights_of(self.compilation, self.shown)
 

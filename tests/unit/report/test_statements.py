@@ -18,8 +18,7 @@ from helpers.depth import thinned
 from helpers.view_page import ViewPage
 from poplite.report import Report
 from poplite.report.execution import ExecutionStep, Phase
-from poplite.report.findings import Finding, FindingKind
-from poplite.report.remedies import REMEDIES
+from poplite.report.findings import REMEDIES, Finding, FindingKind
 from poplite.report.trace import Trace
 from poplite.tools.viz.load_report import load
 from poplite.viz.exchange import traffic_of
