@@ -52,7 +52,7 @@ from poplite.errors import UnknownName, did_you_mean, listed
 from poplite.frozen import frozen
 from poplite.report import Report
 from poplite.report.execution import TIME_PARTS, ExecutionStep, TimePart, between_syncs
-from poplite.report.limits import Limit, limits_of
+from poplite.machine.target import Limit, limits_of
 from poplite.text import amount
 from poplite.viz.colours import PHASES, SPENT, WAITING as WAITING_ROLE, Part, Role
 from poplite.viz.draw.words import name_text, parts_of_name, share_text

@@ -19,8 +19,8 @@ import poplite as pl
 from helpers import answers
 from helpers.answers import Line, cycles_of, fullest, missing, share
 from helpers.depth import deep
+from poplite.machine.target import limits_of
 from poplite.report.execution import BetweenRanks
-from poplite.report.limits import limits_of
 from poplite.tools.viz.load_report import load
 from poplite.viz.dataflow.graph import dataflow_of_report
 from poplite.viz.lines import line_list

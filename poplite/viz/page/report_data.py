@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from poplite.machine.target import limits_of
 from poplite.report.compilation import Compilation, Variable
 from poplite.report.execution import ExecutionStep, Phase, TilePairs, TypeCycles
-from poplite.report.limits import limits_of
 from poplite.report.memory import MemoryStep
 from poplite.report.per_tile import PerTile
 from poplite.report.program_tree import Program, ProgramType

@@ -16,7 +16,7 @@ import pytest
 import poplite as pl
 from helpers.view_page import ViewPage
 from poplite import ops
-from poplite.report.limits import limits_of
+from poplite.machine.target import limits_of
 from poplite.report.per_tile import PerTile
 from poplite.tools.viz import main
 from poplite.viz.draw.words import Style
