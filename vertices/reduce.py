@@ -83,8 +83,7 @@ from poplite.vertex.vertex import (
     Vertex,
     dtype_of,
 )
-from poplite.vertices.estimators import reduce_columns
-from poplite.vertices.reduction_cycles import of_columns, of_rows
+from poplite.vertices.estimators import of_columns, of_rows, reduce_columns
 
 F = TypeVar("F", FLOAT, HALF)
 G = TypeVar("G", FLOAT, HALF)

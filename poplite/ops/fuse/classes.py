@@ -505,7 +505,7 @@ def _reduction(recipe: ReductionRecipe, lines: WrittenLines) -> ClassText:
         scalars_read + reads + loops,
         made,
         [*method, "", *_price(recipe, price, of, length)],
-        imports=[LANES, f"from poplite.vertices.reduction_cycles import {of}"],
+        imports=[LANES, f"from poplite.vertices.estimators import {of}"],
     )
 
 

@@ -46,7 +46,7 @@ from poplite.ops.fuse.pricing import (
 from poplite.ops.fuse.recipe import OperandPart, Straight, SumRecipe, straight
 from poplite.ops.fuse.storing import all_parts, rebuilt, replaced
 from poplite.types import FLOAT
-from poplite.vertices.reduction_cycles import Slots
+from poplite.vertices.estimators import Slots
 from poplite.walks import top_down
 
 

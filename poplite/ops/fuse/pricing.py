@@ -33,8 +33,7 @@ from poplite.machine.target import Target
 from poplite.ops.fuse.recipe import Body, Line, OperandPart, ReductionRecipe
 from poplite.ops.planning import received_cycles
 from poplite.types import BOOL, FLOAT, HALF, INT
-from poplite.vertices.estimators import MapOperation, is_priced, own_slots
-from poplite.vertices.reduction_cycles import Slots
+from poplite.vertices.estimators import MapOperation, Slots, is_priced, own_slots
 
 Found = TypeVar("Found")
 

@@ -39,9 +39,8 @@ from poplite.ops.reductions.stage import (
     stage,
     together,
 )
-from poplite.vertices.estimators import reduce_columns, reduce_one
+from poplite.vertices.estimators import Slots, columns_slots, reduce_columns, reduce_one, rows_slots
 from poplite.vertices.reduce import TYPES_OF_TILE
-from poplite.vertices.reduction_cycles import Slots, columns_slots, rows_slots
 
 # -- levels ----------------------------------------------------------------------------------------
 # The number of levels in which partial results are combined across tiles: the cheapest by a model.

@@ -293,7 +293,6 @@ FILES = sorted(
     for path in (ROOT / folder).rglob("*.py")
 ) + [
     ROOT / "vertices/estimators.py",
-    ROOT / "vertices/reduction_cycles.py",
     ROOT / "poplite/graph/compute_sets/perf_estimates.py",
     ROOT / "poplite/vertex/fields.py",
 ]
