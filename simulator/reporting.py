@@ -24,8 +24,7 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, compact, counting
-from poplite.cost.liveness import addresses_of
-from poplite.cost.memory_plan import ControlCode
+from poplite.cost.memory_plan import ControlCode, addresses_of
 from poplite.cost.step_cost import JoinedCopyCost, StepCost
 from poplite.errors import ControlProgramError, ProfilingDisabled
 from poplite.executable import encoding as op

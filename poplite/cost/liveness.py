@@ -1,6 +1,4 @@
-"""Lifetimes of variables in the memory of tiles, and the resulting addresses.
-
-Lifetimes come from liveness analysis over the steps of programs::
+"""Lifetimes of variables, by liveness analysis over the steps of programs.
 
     step 0   Execute 'scale'     x -> a          a lives in steps 0 to 1
     step 1   Execute 'add'       a, x -> b       b in steps 1 to 2
@@ -14,53 +12,519 @@ variables that are live at other times.
 
 Programs are trees, so one pass up from their leaves and one pass down suffice. For each sub-tree:
 
-    reads     pieces (`poplite.cost.step_accesses`) that may be read before it writes them
+    reads     pieces that may be read before it writes them
     ends      pieces that it certainly writes, or makes undefined
     before  = reads | (after & ~ends)            live before it, from the pieces live after it
 
 A program in several places is treated as if control continued from all of them.
+
+A variable is cut into pieces wherever an interval that some step accesses begins or ends. Every
+step therefore accesses complete pieces, and a set of pieces is represented by the bits of an
+integer::
+
+    variable            x  0        8        16           y  0        4
+    Copy(x[8:12], y)                -reads-               -- writes ---
+    pieces                 |---0----|--1--|-2-|              |----4----|
+
+    reads of the Copy  0b00010,  writes  0b10000         (piece 3 is the gap between variables)
+
+Vertices are assumed to read everything that their Inputs and InOuts are connected to, and to write
+everything that their Outputs and InOuts are connected to.
+
+The accesses of a step are a few intervals, some of which it certainly accesses completely:
+
+    x[2:6]                  may access [2, 6)      certainly [2, 6)
+    x[::2] of 10^6          may access [0, 10^6)   certainly nothing
+
+Addresses that would need many intervals are described by a few that contain them, none of which is
+certainly accessed: liveness computed from them is still safe.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
-from itertools import chain
-from math import isqrt
+from itertools import chain, pairwise, repeat
 from operator import and_, or_
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from poplite.arrays.intervals import Int64, sorted_order
-from poplite.arrays.series import Steps
-from poplite.cost.step_accesses import AccessBlock, AccessedPieces, Flow, places
-from poplite.cost.step_cost import few
+from poplite.arrays.intervals import Int64, overlay, union
 from poplite.frozen import frozen
-from poplite.jit.build import run_kernel
-from poplite.jit.kernels_tiles import ALWAYS, first_fit
-from poplite.machine.target import Target
 from poplite.program import (
+    Execute,
     If,
     Program,
     Repeat,
     RepeatWhile,
     Step,
     Switch,
+    WriteUndef,
     children_first,
     distinct_steps,
 )
 from poplite.program.control import runs_in_order
-from poplite.report.memory import Held, Steps as Stretches
-from poplite.report.per_tile import PerTile
-from poplite.view import storages
+from poplite.report.memory import Steps as Stretches
+from poplite.view import Storage, View, num_runs, runs, storages
 
 if TYPE_CHECKING:
+    from poplite.arrays.series import Digit
     from poplite.graph.compute_sets.compute_set import ComputeSet
-    from poplite.graph.compute_sets.edge_table import EdgeTable
+    from poplite.graph.compute_sets.edge_table import EdgeTable, FieldEdges
     from poplite.graph.graph import Graph
+    from poplite.graph.space import Variable
+    from poplite.graph.tensor.tensor import Tensor
 
+LISTED = 4096
+"""Maximum number of runs of a view or a field for which intervals are listed."""
+
+
+class AddressIntervals(NamedTuple):
+    """Addresses as sorted, disjoint intervals, none of which are adjacent.
+
+    Attributes:
+        begin: int64[n], first addresses.
+        end: int64[n], one past the last addresses.
+    """
+
+    begin: Int64
+    end: Int64
+
+
+class TouchedAddresses(NamedTuple):
+    """Addresses that a step reads, or that it writes.
+
+    Attributes:
+        some: intervals that contain all of them.
+        all: intervals in which the step accesses every address.
+    """
+
+    some: AddressIntervals
+    all: AddressIntervals
+
+
+NONE = AddressIntervals(np.zeros(0, np.int64), np.zeros(0, np.int64))
+NOTHING = TouchedAddresses(NONE, NONE)
+
+
+def of_views(views: Iterable[View]) -> TouchedAddresses:
+    """Return the addresses of the given views.
+
+    >>> from poplite.view import all_of
+    >>> matrix = all_of(Storage(0, 100, 12), (3, 4))
+    >>> [each.tolist() for each in of_views([matrix.slice(1, 2, 0), matrix.slice(2, 3, 0)]).all]
+    [[104], [112]]
+    """
+    return joined([_of_view(view) for view in views if view.num_elements])
+
+
+def of_edges(table: EdgeTable) -> tuple[TouchedAddresses, TouchedAddresses]:
+    """Return the addresses that vertices read and write; no two edges write the same element."""
+    reads, writes = [], []
+    for part in table.fields:
+        if part.field.reads:
+            reads.append(_of_edges(part, disjoint=False))
+        if part.field.writes:
+            writes.append(_of_edges(part, disjoint=True))
+    return joined(reads), joined(writes)
+
+
+def joined(parts: Sequence[TouchedAddresses]) -> TouchedAddresses:
+    """Return the union of several sets of addresses."""
+    if not parts:
+        return NOTHING
+    if len(parts) == 1:
+        return parts[0]
+    return TouchedAddresses(
+        _union([part.some for part in parts]),
+        _union([part.all for part in parts]),
+    )
+
+
+def _union(parts: Sequence[AddressIntervals]) -> AddressIntervals:
+    begin, end = (np.concatenate(side) for side in zip(*parts, strict=True))
+    return AddressIntervals(*union(begin, end)) if len(begin) else NONE
+
+
+def solid(view: View) -> tuple[int, int] | None:
+    """Return the interval that a nonempty view covers completely; None if that is not obvious.
+
+    >>> from poplite.view import all_of
+    >>> solid(all_of(Storage(0, 100, 12), (3, 4)).slice(1, 2, 0))
+    (104, 108)
+    """
+    space = view.space
+    if not isinstance(space, Storage):
+        return None
+    digits = view.flat_digits()
+    if len(digits) == 1 and digits[0][1] == 1:
+        first = space.base + view.off
+        return first, first + digits[0][0]
+    return _span(space.base + view.off, digits) if is_solid(digits) else None
+
+
+def _of_view(view: View) -> TouchedAddresses:
+    span = solid(view)
+    if span is not None:
+        return _solid(*span)
+    if num_runs(view) <= LISTED:
+        begin, size = runs(view)
+        return _listed(begin, begin + size)
+    owners = storages(view)
+    begin = np.sort(np.array([storage.base for storage in owners]))
+    end = np.sort(np.array([storage.base + storage.num_elements for storage in owners]))
+    return TouchedAddresses(AddressIntervals(begin, end), NONE)
+
+
+def _of_edges(part: FieldEdges, *, disjoint: bool) -> TouchedAddresses:
+    """Return the addresses of a field's edges; `disjoint` if no two share an element."""
+    edges = part.edges
+    if edges.num_vertices == 1 and edges.start is not None and edges.length.count == 1:
+        return _solid(edges.start.low, edges.start.low + edges.length.low)
+    elements = edges.elements()
+    if elements is not None and is_solid(elements.digits):
+        return _solid(elements.low, elements.high + 1)
+    low, high = part.envelope
+    if disjoint and edges.num_elements == high - low:
+        return _solid(low, high)
+    if elements is not None and elements.count > LISTED:
+        return TouchedAddresses(AddressIntervals(np.array([low]), np.array([high])), NONE)
+    _, begin, size = part.runs
+    return _listed(begin, begin + size)
+
+
+def _listed(begin: Int64, end: Int64) -> TouchedAddresses:
+    intervals = AddressIntervals(*union(begin, end))
+    return TouchedAddresses(intervals, intervals)
+
+
+def _solid(begin: int, end: int) -> TouchedAddresses:
+    intervals = AddressIntervals(np.array([begin]), np.array([end]))
+    return TouchedAddresses(intervals, intervals)
+
+
+def _span(first: int, digits: Sequence[Digit]) -> tuple[int, int]:
+    reach = [(extent - 1) * stride for extent, stride in digits]
+    return first + sum(min(0, r) for r in reach), first + sum(max(0, r) for r in reach) + 1
+
+
+def is_solid(digits: Sequence[Digit]) -> bool:
+    """Return whether addresses with digits (extent, stride) have no gaps.
+
+    >>> is_solid([(3, 4), (4, 1)]), is_solid([(3, 4), (2, 1)]), is_solid([(3, 4), (6, 1)])
+    (True, False, True)
+    """
+    reach = 1
+    for extent, stride in sorted(digits, key=lambda digit: abs(digit[1])):
+        if extent > 1:
+            if abs(stride) > reach:
+                return False
+            reach += (extent - 1) * abs(stride)
+    return True
+
+
+class IntervalLists:
+    """Intervals of many steps, concatenated."""
+
+    def __init__(self) -> None:
+        self._leaf, self._begin, self._end = array("q"), array("q"), array("q")
+
+    def add(self, leaf: int, intervals: AddressIntervals) -> None:
+        """Add the intervals of a step."""
+        begin, end = intervals
+        self._begin.frombytes(np.ascontiguousarray(begin).data.cast("B"))
+        self._end.frombytes(np.ascontiguousarray(end).data.cast("B"))
+        self._leaf.extend(repeat(leaf, len(begin)))
+
+    def add_one(self, leaf: int, begin: int, end: int) -> None:
+        """Add one interval, [begin, end), of a step."""
+        self._leaf.append(leaf)
+        self._begin.append(begin)
+        self._end.append(end)
+
+    def ends(self) -> tuple[Int64, Int64]:
+        """Return, of each interval, the first address and one past the last address."""
+        return _int64(self._begin), _int64(self._end)
+
+    def leaves(self) -> Int64:
+        """Return the step number of each interval."""
+        return _int64(self._leaf)
+
+
+def _int64(values: array[int]) -> Int64:
+    return np.array(values, np.int64)
+
+
+MOST_PIECES = 1024
+"""Maximum number of pieces of a variable; one with more pieces is not cut at all."""
+
+FEW = 8
+"""Maximum number of intervals that are converted to bits one by one.
+
+Justified by benchmarks/compilation.py: `Copy of 10 elements with its costs, of 10,000` takes at
+most 100 us.
+"""
+
+BLOCK = 1 << 15
+"""Approximate number of pieces that are processed at a time; larger sets are slow to copy."""
+
+_Ranges = tuple[Int64, Int64, Int64]
+"""For each range: the step number, the first piece, and one past the last piece; int64[n] each."""
+
+
+@frozen(eq=False)
+class Flow:
+    """The effect of a part of a program on the live pieces; sets of pieces are bits of integers.
+
+    Attributes:
+        reads: pieces that may be read before it writes them.
+        ends: pieces that it certainly overwrites completely, or makes undefined.
+    """
+
+    reads: int
+    ends: int
+
+    def before(self, after: int) -> int:
+        """Return the pieces that are live before it, from those that are live after it."""
+        return self.reads | (after & ~self.ends)
+
+
+@frozen(eq=False)
+class PieceAccess(Flow):
+    """The accesses of a step to pieces.
+
+    Attributes:
+        writes: pieces that it writes, wholly or in part.
+        is_undefining: whether the values that it writes are undefined.
+    """
+
+    writes: int
+    is_undefining: bool
+
+    @property
+    def touched(self) -> int:
+        """Pieces that it reads, or whose values it produces."""
+        return self.reads | (0 if self.is_undefining else self.writes)
+
+
+class AccessedPieces:
+    """The pieces that the steps of programs read and write.
+
+    `variables` are those of the graph, by ascending address; `leaves` are the steps, each once, and
+    `deciding` the programs whose control flow depends on a scalar, each once. Variables that no
+    step and no such program accesses have no pieces.
+    """
+
+    def __init__(
+        self,
+        variables: Sequence[Variable],
+        leaves: Iterable[Program],
+        deciding: Iterable[Program],
+        edges_of: Callable[[ComputeSet], EdgeTable],
+    ) -> None:
+        self._leaves, self._deciding = list(leaves), list(deciding)
+        of_sets: dict[ComputeSet, tuple[TouchedAddresses, TouchedAddresses]] = {}
+        reads, writes, covered, scalars = (IntervalLists() for _ in range(4))
+        for number, leaf in enumerate(self._leaves):
+            read, written = NOTHING, NOTHING
+            if isinstance(leaf, Execute):
+                if leaf.compute_set not in of_sets:
+                    of_sets[leaf.compute_set] = of_edges(edges_of(leaf.compute_set))
+                read, written = of_sets[leaf.compute_set]
+            _add(number, leaf.reads, read, reads)
+            _add(number, leaf.writes, written, writes, covered)
+        for number, program in enumerate(self._deciding):
+            _add(number, program.reads, NOTHING, scalars)
+        bases = np.array([variable.base for variable in variables], np.int64)
+        self._numbers = _owners(bases, (reads, writes, scalars))
+        self._bases = bases[self._numbers]
+        sizes = [variables[number].num_elements for number in self._numbers.tolist()]
+        self._ends = self._bases + np.array(sizes, np.int64)
+        self._cuts = self._cut([*reads.ends(), *writes.ends()])
+        held = [self._held_in(many) for many in (reads, writes, scalars)]
+        kinds = *held, self._whole_in(covered)
+        bounds = [np.searchsorted(self._cuts, side) for side in (self._bases, self._ends)]
+        self._first, self._last = bounds
+        starts = self._first[np.flatnonzero(np.diff(self._first // BLOCK, prepend=-1))]
+        self._blocks = np.append(starts, len(self._cuts))
+        self._kinds = [_by_block(kind, self._blocks) for kind in kinds]
+
+    def blocks(self) -> Iterator[AccessBlock]:
+        """Yield the accesses of steps, one block of variables at a time."""
+        variable = self._numbers[np.searchsorted(self._bases, self._cuts[:-1], side="right") - 1]
+        for number, (low, high) in enumerate(pairwise(self._blocks.tolist())):
+            reads, writes, scalars, covered = (_bits(*kind[number], low) for kind in self._kinds)
+            access = {
+                self._leaves[n]: PieceAccess(
+                    reads.get(n, 0),
+                    covered.get(n, 0),
+                    writes.get(n, 0),
+                    isinstance(self._leaves[n], WriteUndef),
+                )
+                for n in sorted(reads.keys() | writes.keys())
+            }
+            first, last = self._first, self._last
+            own = np.flatnonzero((first >= low) & (first < high))
+            columns = self._numbers[own], first[own] - low, last[own] - low
+            ranges = np.stack(columns, axis=1).tolist()
+            scalar_of = {self._deciding[n]: bits for n, bits in scalars.items()}
+            yield AccessBlock(access, variable[low:high].tolist(), ranges, scalar_of)
+
+    def _cut(self, touched: Sequence[Int64]) -> Int64:
+        """Return the addresses at which variables are cut, in ascending order."""
+        points = _rising(touched)
+        owner = np.searchsorted(self._bases, points, side="right") - 1
+        fine = np.bincount(owner, minlength=len(self._bases)) <= MOST_PIECES
+        return _rising([self._bases, self._ends, points[fine[owner]]])
+
+    def _held_in(self, many: IntervalLists) -> _Ranges:
+        """Return the pieces that have at least one element in the given intervals."""
+        begin, end = many.ends()
+        first = np.searchsorted(self._cuts, begin, side="right") - 1
+        return many.leaves(), first, np.searchsorted(self._cuts, end, side="left")
+
+    def _whole_in(self, many: IntervalLists) -> _Ranges:
+        """Return the pieces all of whose elements are in the given intervals."""
+        begin, end = many.ends()
+        first = np.searchsorted(self._cuts, begin, side="left")
+        last = np.searchsorted(self._cuts, end, side="right") - 1
+        some = first < last
+        return many.leaves()[some], first[some], last[some]
+
+
+class AccessBlock:
+    """The accesses of steps to a block of variables, whose pieces are numbered within the block.
+
+    Attributes:
+        access: the access of each step that accesses these variables.
+        variable: the number of each piece's variable; a gap between variables counts as a piece of
+            the variable before it.
+        variables: the numbers of all variables, ascending.
+    """
+
+    def __init__(
+        self,
+        access: Mapping[Program, PieceAccess],
+        variable: Sequence[int],
+        ranges: Iterable[tuple[int, int, int]],
+        scalar_of: Mapping[Program, int],
+    ) -> None:
+        # Each range is the number of a variable, its first piece, and one past its last piece.
+        self.access, self.variable, self._scalar_of = access, variable, scalar_of
+        self._range = {number: (first, last) for number, first, last in ranges}
+        self.variables = tuple(self._range)
+
+    def of_variable(self, number: int) -> int:
+        """Return the pieces of the variable with this number."""
+        first, last = self._range[number]
+        return ((1 << (last - first)) - 1) << first
+
+    def of_scalar(self, program: Program) -> int:
+        """Return the piece of the scalar on which a program's control flow depends."""
+        return self._scalar_of.get(program, 0)
+
+    def variables_of(self, bits: int) -> list[int]:
+        """Return the numbers of the variables that pieces belong to, ascending."""
+        return sorted({self.variable[place] for place in places(bits)})
+
+
+def _add(
+    leaf: int,
+    tensors: Sequence[Tensor],
+    others: TouchedAddresses,
+    some: IntervalLists,
+    every: IntervalLists | None = None,
+) -> None:
+    """Add the addresses of tensors and `others` that a step accesses.
+
+    `some` gets all addresses that it may access, `every` those that it certainly accesses.
+    """
+    views = [tensor.view for tensor in tensors if tensor.num_elements]
+    if others is NOTHING and len(views) == 1 and (span := solid(views[0])) is not None:
+        for intervals in (some, every):
+            if intervals is not None:
+                intervals.add_one(leaf, *span)
+        return
+    found = joined([others, of_views(views)]) if views else others
+    some.add(leaf, found.some)
+    if every is not None:
+        every.add(leaf, found.all)
+
+
+def _owners(bases: Int64, many: Iterable[IntervalLists]) -> Int64:
+    """Return the numbers of the variables that overlap intervals, ascending."""
+    begin, end = (np.concatenate(side) for side in zip(*[m.ends() for m in many], strict=True))
+    first, last = (np.searchsorted(bases, at, side="right") - 1 for at in (begin, end - 1))
+    begun, ended = (np.bincount(at, minlength=len(bases) + 1) for at in (first, last + 1))
+    return np.flatnonzero(np.cumsum(begun - ended))
+
+
+def _by_block(ranges: _Ranges, blocks: Int64) -> list[_Ranges]:
+    """Return the ranges of pieces in each block."""
+    leaf, first, last = ranges
+    if len(blocks) == 2:
+        return [ranges]
+    source, block, first, last = overlay(first, last, blocks)
+    order = np.argsort(block, kind="stable")
+    stops = np.searchsorted(block[order], np.arange(1, len(blocks) - 1))
+    columns = [np.split(column[order], stops) for column in (leaf[source], first, last)]
+    return list(zip(*columns, strict=True))
+
+
+def _bits(leaf: Int64, first: Int64, last: Int64, low: int) -> dict[int, int]:
+    """Return the pieces in ranges as bits, by step; bit 0 is the piece with the number `low`."""
+    found: dict[int, int] = {}
+    first, last = first - low, last - low
+    stops = np.append(np.flatnonzero(np.diff(leaf)) + 1, len(leaf)).tolist()
+    leaves, firsts, lasts = leaf.tolist(), first.tolist(), last.tolist()
+    end = 0
+    for stop in stops if leaves else ():
+        begin, end = end, stop
+        if end - begin > FEW:
+            marks = np.zeros(int(last[begin:end].max()) + 1, np.int64)
+            np.add.at(marks, first[begin:end], 1)
+            np.add.at(marks, last[begin:end], -1)
+            found[leaves[begin]] = bits_of(np.cumsum(marks) > 0)
+            continue
+        bits = 0
+        for one, other in zip(firsts[begin:end], lasts[begin:end], strict=True):
+            bits |= ((1 << (other - one)) - 1) << one
+        found[leaves[begin]] = bits
+    return found
+
+
+def _rising(numbers: Sequence[Int64]) -> Int64:
+    """Return the distinct addresses, in ascending order."""
+    found = np.sort(np.concatenate(numbers))
+    return found[np.flatnonzero(np.diff(found, prepend=-1))]
+
+
+def bits_of(mask: npt.NDArray[np.bool_]) -> int:
+    """Return the integer whose bits are the elements of a mask, lowest bit first.
+
+    >>> bits_of(np.array([True, False, True]))
+    5
+    """
+    return int.from_bytes(np.packbits(mask, bitorder="little").tobytes(), "little")
+
+
+def places(bits: int) -> list[int]:
+    """Return the positions of the set bits of an integer, in ascending order.
+
+    >>> places(0b101001)
+    [0, 3, 5]
+    """
+    if not bits & (bits - 1):  # one, or none
+        return [bits.bit_length() - 1] if bits else []
+    data = bits.to_bytes((bits.bit_length() >> 3) + 1, "little")
+    bits_set = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little")
+    return np.flatnonzero(bits_set).tolist()
+
+
+# -- lifetimes -------------------------------------------------------------------------------------
 
 _IDLE = Flow(0, 0)
 """The effect of a program that does nothing."""
@@ -173,23 +637,23 @@ def _after(
             test, body = (flows[id(child)] for child in node.children)
             scalar = block.of_scalar(node)
             again = test.before(scalar | then | body.reads)
-            _add(after, node.body, again)
-            _add(after, node.condition, scalar | then | body.before(again))
+            _add_live(after, node.body, again)
+            _add_live(after, node.condition, scalar | then | body.before(again))
         elif isinstance(node, If | Switch):
             for child in node.children:
-                _add(after, child, then)
+                _add_live(after, child, then)
         else:
             if not runs_in_order(node) and not (isinstance(node, Repeat) and node.count == 1):
                 then |= flows[id(node.children[0])].reads
             for child in reversed(node.children):
-                _add(after, child, then)
+                _add_live(after, child, then)
                 flow = flows[id(child)]
                 if flow is not _IDLE:
                     then = flow.before(then)
     return after
 
 
-def _add(after: dict[int, int], node: Program, then: int) -> None:
+def _add_live(after: dict[int, int], node: Program, then: int) -> None:
     known = after.get(id(node))
     after[id(node)] = then if not known else known | then
 
@@ -277,219 +741,3 @@ def _live(
                 spans.setdefault(number, []).append((since.pop(number), count - 1))
         before = live
     return {number: tuple(found) for number, found in sorted(spans.items())}
-
-
-# -- addresses -------------------------------------------------------------------------------------
-# Each thing on a tile has an address; tiles with equal contents have equal addresses::
-#
-#     held     on tiles 0 1 2 3      kinds of tiles      addresses on tile 0 and on tile 2
-#     code        64 64 64 64        0 0 1 1              0    0
-#     weights     80 80  0  0                            64
-#     out          0  0 16 16                                 64
-# Each thing gets the lowest address at which it fits. Things that are always live come first,
-# consecutively; things that are needed only in some steps share the remaining memory. Things that
-# are needed in the same step never overlap::
-#
-#     step 0   |always|  a  |        |
-#     step 1   |always|  a  |   b    |
-#     step 2   |always| c   |   b    |        c gets the address of a
-# Things that need interleaved memory are in its region; others may follow them in that region.
-
-
-class Placing:
-    """Things to place, independently of their sizes on a tile.
-
-    `aligns` are alignments of addresses in bytes; `steps` are the steps in which each thing is
-    needed, or None if it is always needed. Interleaved memory starts at the address `border`;
-    `limit` is the size of a tile's memory in bytes.
-
-    Attributes:
-        order: int64[things], the numbers of the things in the order in which they are placed.
-
-    >>> steps = [((0, 1),), None, ((2, 2),)]
-    >>> placing = Placing([8, 8, 8], [False] * 3, steps, 1024, 4096)
-    >>> placing.order.tolist()
-    [1, 0, 2]
-    >>> [found.tolist() for found in placing.addresses(np.array([20, 100, 50]), [3])]
-    [[0, 24, 24], [124]]
-    """
-
-    def __init__(
-        self,
-        aligns: Sequence[int],
-        interleaved: Sequence[bool],
-        steps: Sequence[Stretches | None],
-        border: int,
-        limit: int,
-    ) -> None:
-        first = np.array([ALWAYS if each is None else each[0][0] for each in steps], np.int64)
-        last = np.array([ALWAYS if each is None else each[-1][1] for each in steps], np.int64)
-        upper = np.array(interleaved, np.int64)
-        # Always-live things come first; interleaved ones among them stay in their region.
-        self.order: Int64 = np.lexsort((1 - upper, first))
-        columns = np.array(aligns, np.int64), upper, first, last
-        self._columns = tuple(each[self.order] for each in columns)
-        self._border, self._limit = border, limit
-
-    def addresses(
-        self, sizes: Int64, counts: Sequence[int], places: Int64 | None = None
-    ) -> tuple[Int64, Int64]:
-        """Return addresses of things, int64[n], and bytes in use including gaps, int64[tiles].
-
-        `sizes` is int64[n], bytes of the things on the first tile, then on the next one, and so on;
-        `counts` has the number of things on each tile. `places`, int64[n], identifies the things
-        by their positions in `order`, ascending on each tile; by default there is one tile with all
-        things.
-        """
-        found, used, stop = np.zeros(len(sizes), np.int64), [], 0
-        # The time for a tile is at most quadratic in its number of things.
-        work = isqrt(sum([count * count for count in counts]))
-        active = np.empty(max(counts, default=0), np.int64)
-        for count in counts:
-            here = slice(stop, stop := stop + count)
-            things = slice(None) if places is None else places[here]
-            own = sizes[here], *(column[things] for column in self._columns)
-            room = count, self._border, self._limit
-            used.append(run_kernel(first_fit, work, *own, *room, active, found[here]))
-        return found, np.array(used, np.int64)
-
-
-def alike(spreads: Sequence[PerTile], num_tiles: int) -> tuple[Int64, Int64]:
-    """Group the tiles that have equal numbers in every spread.
-
-    Returns one tile of each kind, and int64[num_tiles], the kind of each tile.
-
-    >>> halves, last = PerTile.of(np.array([4, 4, 4, 4])), PerTile.of(np.array([0, 0, 0, 8]))
-    >>> [found.tolist() for found in alike([halves, last], 4)]
-    [[0, 3], [0, 0, 0, 1]]
-    """
-    kinds, sizes = np.zeros(num_tiles, np.int64), [num_tiles]
-    seen: set[object] = set()
-    for spread in spreads:
-        if len(sizes) == num_tiles:
-            break  # no two tiles are equal
-        some = few(spread)
-        if some is not None:
-            _part_few(kinds, sizes, some)
-            continue
-        regular = isinstance(spread.tiles, Steps) and isinstance(spread.values, Steps)
-        key = (spread.tiles, spread.values) if regular else spread.array().tobytes()
-        if key in seen:
-            continue
-        seen.add(key)
-        _, number = np.unique(spread.array(), return_inverse=True)
-        _, kinds = np.unique(kinds * (int(number.max()) + 1) + number, return_inverse=True)
-        sizes = np.bincount(kinds).tolist()
-    _, tiles, kinds = np.unique(kinds, return_index=True, return_inverse=True)
-    return tiles, kinds
-
-
-def _part_few(kinds: Int64, sizes: list[int], few: Sequence[tuple[int, int]]) -> None:
-    """Split kinds of tiles, and their sizes, by the numbers of a few tiles."""
-    alike: dict[tuple[int, int], list[int]] = {}
-    for tile, value in few:
-        alike.setdefault((int(kinds[tile]), value), []).append(tile)
-    for (kind, _), tiles in alike.items():
-        if len(tiles) < sizes[kind]:
-            kinds[tiles] = len(sizes)
-            sizes[kind] -= len(tiles)
-            sizes.append(len(tiles))
-
-
-class TileAddresses(NamedTuple):
-    """The address of each thing, on one tile of each kind.
-
-    Attributes:
-        kinds: int64[tiles], the kind of each tile.
-        kind: int64[n], the kind of the tile that a thing is on; ascending.
-        thing: int64[n], its position among all things.
-        address: int64[n], its first address.
-        used: int64[kinds], bytes in use on a tile, including gaps.
-    """
-
-    kinds: Int64
-    kind: Int64
-    thing: Int64
-    address: Int64
-    used: Int64
-
-    def of_each(self, num_things: int) -> tuple[PerTile, ...]:
-        """Return the address of each thing on each tile; 0 if it is absent."""
-        order = np.argsort(self.thing, kind="stable")
-        kind, address = self.kind[order], self.address[order]
-        ends = np.cumsum(np.bincount(self.thing, minlength=num_things)).tolist()
-        found, of_kind = [], np.zeros(len(self.used), np.int64)
-        for begin, end in zip([0, *ends], ends, strict=False):
-            there = kind[begin:end]
-            of_kind[there] = address[begin:end]
-            found.append(PerTile.of(of_kind[self.kinds]))
-            of_kind[there] = 0
-        return tuple(found)
-
-
-def addresses_of(held: Sequence[Held], target: Target) -> tuple[PerTile, ...]:
-    """Return the address of each thing on each tile; 0 if it is absent."""
-    return placed(held, target).of_each(len(held))
-
-
-def placed(held: Sequence[Held], target: Target) -> TileAddresses:
-    """Place all things in the memory of the tiles."""
-    sizes = [each.bytes for each in held]
-    number = defaultdict[int, int]()  # by the id of the object, since many things share one
-    number.default_factory = number.__len__
-    which = np.fromiter(map(number.__getitem__, map(id, sizes)), np.int64, len(sizes))
-    firsts = np.flatnonzero(np.diff(np.maximum.accumulate(which), prepend=-1))
-    several = [sizes[first] for first in firsts.tolist()]
-    tiles, kinds = alike(several, target.tiles)
-    row = np.full(target.tiles, -1)
-    row[tiles] = np.arange(len(tiles))
-    placing = placing_of(held, target)
-    on, place, size = _listed(several, which[placing.order], row)
-    counts = np.bincount(on, minlength=len(tiles)).tolist()
-    addresses, used = placing.addresses(size, counts, place)
-    return TileAddresses(kinds, on, placing.order[place], addresses, used)
-
-
-def placing_of(held: Sequence[Held], target: Target) -> Placing:
-    """Return the placing of things in the memory of a tile."""
-    border, limit = int(target.cost("interleaved_begin_bytes")), target.tile_memory_bytes
-    if border >= limit:
-        border = 0  # for a model of a small tile, all of whose memory is of one kind
-    return Placing(
-        [each.align for each in held],
-        [each.interleaved for each in held],
-        [each.steps for each in held],
-        border,
-        limit,
-    )
-
-
-def _listed(spreads: Sequence[PerTile], which: Int64, row: Int64) -> tuple[Int64, Int64, Int64]:
-    """Return the numbers of many things on the tiles that have a row.
-
-    `which`, int64[things], is the spread of each thing. Returns, for each nonzero number, its row,
-    its thing and its value, sorted by row, then by thing.
-    """
-    found_few: list[int] = []  # row, number and value of each, concatenated
-    many = [np.zeros((3, 0), np.int64)]
-    row_of = row.tolist()
-    for number, spread in enumerate(spreads):
-        some = few(spread)
-        if some is not None:
-            for tile, value in some:
-                if row_of[tile] >= 0:
-                    found_few += (row_of[tile], number, value)
-        else:
-            on = row[spread.tiles.array()]
-            chosen = np.flatnonzero(on >= 0)
-            values = spread.values.array()[chosen]
-            many.append(np.stack([on[chosen], np.full(len(chosen), number), values]))
-    found = np.concatenate([np.array(found_few, np.int64).reshape(-1, 3).T, *many], axis=1)
-    found = found[:, sorted_order(found[1])]
-    end = np.cumsum(np.bincount(found[1], minlength=len(spreads)))
-    count = np.diff(end, prepend=0)[which]
-    thing = np.repeat(np.arange(len(which)), count)
-    of_thing = np.repeat(end[which] - np.cumsum(count), count) + np.arange(len(thing))
-    on, value = found[0][of_thing], found[2][of_thing]
-    order = sorted_order(on)
-    return on[order], thing[order], value[order]

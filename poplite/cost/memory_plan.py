@@ -25,22 +25,26 @@ Source: Poplar user guide, "Vertex vector types"; PopVision, "Vertex data".
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import accumulate, chain, repeat
-from typing import TYPE_CHECKING
+from math import isqrt
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from poplite.arrays.intervals import Int64
-from poplite.arrays.series import Series, compact, constant
-from poplite.cost.liveness import Lifetimes, lifetimes, placed
+from poplite.arrays.intervals import Int64, sorted_order
+from poplite.arrays.series import Series, Steps, compact, constant
+from poplite.cost.liveness import Lifetimes, lifetimes
 from poplite.cost.step_cost import PhaseCost, StepCost, add_each_to, add_to, at_tile, few
 from poplite.errors import SHOWN_FAULTS, GraphMemoryAllocationError, VertexCompileError
 from poplite.graph.compute_sets.compute_set import ComputeSet, Vectors
 from poplite.graph.compute_sets.vertex_block import VertexBlock, VertexTiles
 from poplite.graph.tile_mapping import ranges
-from poplite.jit.kernels_tiles import aligned
+from poplite.jit.build import run_kernel
+from poplite.jit.kernels_tiles import ALWAYS, aligned, first_fit
+from poplite.machine.target import Target
 from poplite.program import Execute, Program, Step, children_first
 from poplite.program.control import runs_in_order
 from poplite.report.execution import PhaseKind
@@ -50,7 +54,7 @@ from poplite.report.memory import (
     Held,
     Memory,
     MemoryStep,
-    Steps,
+    Steps as Stretches,
     changes,
     peaks_of,
     remedy_for,
@@ -326,7 +330,7 @@ def _buffers(found: Lifetimes, cost_of: CostOf, align: int) -> Iterator[Planned]
                 )
 
 
-def _stretches(numbers: Sequence[int]) -> Steps:
+def _stretches(numbers: Sequence[int]) -> Stretches:
     """Return the first and the last of each stretch of consecutive ascending numbers.
 
     >>> _stretches([0, 1, 2, 5])
@@ -564,3 +568,219 @@ def add_exchange_code(total: Int64, phase: PhaseCost, target: Target, times: int
     for moved in (phase.received, phase.sent):
         add_each_to(total, moved, times * setup)
     add_to(total, phase.controls, times * int(each))
+
+
+# -- addresses -------------------------------------------------------------------------------------
+# Each thing on a tile has an address; tiles with equal contents have equal addresses::
+#
+#     held     on tiles 0 1 2 3      kinds of tiles      addresses on tile 0 and on tile 2
+#     code        64 64 64 64        0 0 1 1              0    0
+#     weights     80 80  0  0                            64
+#     out          0  0 16 16                                 64
+# Each thing gets the lowest address at which it fits. Things that are always live come first,
+# consecutively; things that are needed only in some steps share the remaining memory. Things that
+# are needed in the same step never overlap::
+#
+#     step 0   |always|  a  |        |
+#     step 1   |always|  a  |   b    |
+#     step 2   |always| c   |   b    |        c gets the address of a
+# Things that need interleaved memory are in its region; others may follow them in that region.
+
+
+class Placing:
+    """Things to place, independently of their sizes on a tile.
+
+    `aligns` are alignments of addresses in bytes; `steps` are the steps in which each thing is
+    needed, or None if it is always needed. Interleaved memory starts at the address `border`;
+    `limit` is the size of a tile's memory in bytes.
+
+    Attributes:
+        order: int64[things], the numbers of the things in the order in which they are placed.
+
+    >>> steps = [((0, 1),), None, ((2, 2),)]
+    >>> placing = Placing([8, 8, 8], [False] * 3, steps, 1024, 4096)
+    >>> placing.order.tolist()
+    [1, 0, 2]
+    >>> [found.tolist() for found in placing.addresses(np.array([20, 100, 50]), [3])]
+    [[0, 24, 24], [124]]
+    """
+
+    def __init__(
+        self,
+        aligns: Sequence[int],
+        interleaved: Sequence[bool],
+        steps: Sequence[Stretches | None],
+        border: int,
+        limit: int,
+    ) -> None:
+        first = np.array([ALWAYS if each is None else each[0][0] for each in steps], np.int64)
+        last = np.array([ALWAYS if each is None else each[-1][1] for each in steps], np.int64)
+        upper = np.array(interleaved, np.int64)
+        # Always-live things come first; interleaved ones among them stay in their region.
+        self.order: Int64 = np.lexsort((1 - upper, first))
+        columns = np.array(aligns, np.int64), upper, first, last
+        self._columns = tuple(each[self.order] for each in columns)
+        self._border, self._limit = border, limit
+
+    def addresses(
+        self, sizes: Int64, counts: Sequence[int], places: Int64 | None = None
+    ) -> tuple[Int64, Int64]:
+        """Return addresses of things, int64[n], and bytes in use including gaps, int64[tiles].
+
+        `sizes` is int64[n], bytes of the things on the first tile, then on the next one, and so on;
+        `counts` has the number of things on each tile. `places`, int64[n], identifies the things
+        by their positions in `order`, ascending on each tile; by default there is one tile with all
+        things.
+        """
+        found, used, stop = np.zeros(len(sizes), np.int64), [], 0
+        # The time for a tile is at most quadratic in its number of things.
+        work = isqrt(sum([count * count for count in counts]))
+        active = np.empty(max(counts, default=0), np.int64)
+        for count in counts:
+            here = slice(stop, stop := stop + count)
+            things = slice(None) if places is None else places[here]
+            own = sizes[here], *(column[things] for column in self._columns)
+            room = count, self._border, self._limit
+            used.append(run_kernel(first_fit, work, *own, *room, active, found[here]))
+        return found, np.array(used, np.int64)
+
+
+def alike(spreads: Sequence[PerTile], num_tiles: int) -> tuple[Int64, Int64]:
+    """Group the tiles that have equal numbers in every spread.
+
+    Returns one tile of each kind, and int64[num_tiles], the kind of each tile.
+
+    >>> halves, last = PerTile.of(np.array([4, 4, 4, 4])), PerTile.of(np.array([0, 0, 0, 8]))
+    >>> [found.tolist() for found in alike([halves, last], 4)]
+    [[0, 3], [0, 0, 0, 1]]
+    """
+    kinds, sizes = np.zeros(num_tiles, np.int64), [num_tiles]
+    seen: set[object] = set()
+    for spread in spreads:
+        if len(sizes) == num_tiles:
+            break  # no two tiles are equal
+        some = few(spread)
+        if some is not None:
+            _part_few(kinds, sizes, some)
+            continue
+        regular = isinstance(spread.tiles, Steps) and isinstance(spread.values, Steps)
+        key = (spread.tiles, spread.values) if regular else spread.array().tobytes()
+        if key in seen:
+            continue
+        seen.add(key)
+        _, number = np.unique(spread.array(), return_inverse=True)
+        _, kinds = np.unique(kinds * (int(number.max()) + 1) + number, return_inverse=True)
+        sizes = np.bincount(kinds).tolist()
+    _, tiles, kinds = np.unique(kinds, return_index=True, return_inverse=True)
+    return tiles, kinds
+
+
+def _part_few(kinds: Int64, sizes: list[int], few: Sequence[tuple[int, int]]) -> None:
+    """Split kinds of tiles, and their sizes, by the numbers of a few tiles."""
+    alike: dict[tuple[int, int], list[int]] = {}
+    for tile, value in few:
+        alike.setdefault((int(kinds[tile]), value), []).append(tile)
+    for (kind, _), tiles in alike.items():
+        if len(tiles) < sizes[kind]:
+            kinds[tiles] = len(sizes)
+            sizes[kind] -= len(tiles)
+            sizes.append(len(tiles))
+
+
+class TileAddresses(NamedTuple):
+    """The address of each thing, on one tile of each kind.
+
+    Attributes:
+        kinds: int64[tiles], the kind of each tile.
+        kind: int64[n], the kind of the tile that a thing is on; ascending.
+        thing: int64[n], its position among all things.
+        address: int64[n], its first address.
+        used: int64[kinds], bytes in use on a tile, including gaps.
+    """
+
+    kinds: Int64
+    kind: Int64
+    thing: Int64
+    address: Int64
+    used: Int64
+
+    def of_each(self, num_things: int) -> tuple[PerTile, ...]:
+        """Return the address of each thing on each tile; 0 if it is absent."""
+        order = np.argsort(self.thing, kind="stable")
+        kind, address = self.kind[order], self.address[order]
+        ends = np.cumsum(np.bincount(self.thing, minlength=num_things)).tolist()
+        found, of_kind = [], np.zeros(len(self.used), np.int64)
+        for begin, end in zip([0, *ends], ends, strict=False):
+            there = kind[begin:end]
+            of_kind[there] = address[begin:end]
+            found.append(PerTile.of(of_kind[self.kinds]))
+            of_kind[there] = 0
+        return tuple(found)
+
+
+def addresses_of(held: Sequence[Held], target: Target) -> tuple[PerTile, ...]:
+    """Return the address of each thing on each tile; 0 if it is absent."""
+    return placed(held, target).of_each(len(held))
+
+
+def placed(held: Sequence[Held], target: Target) -> TileAddresses:
+    """Place all things in the memory of the tiles."""
+    sizes = [each.bytes for each in held]
+    number = defaultdict[int, int]()  # by the id of the object, since many things share one
+    number.default_factory = number.__len__
+    which = np.fromiter(map(number.__getitem__, map(id, sizes)), np.int64, len(sizes))
+    firsts = np.flatnonzero(np.diff(np.maximum.accumulate(which), prepend=-1))
+    several = [sizes[first] for first in firsts.tolist()]
+    tiles, kinds = alike(several, target.tiles)
+    row = np.full(target.tiles, -1)
+    row[tiles] = np.arange(len(tiles))
+    placing = placing_of(held, target)
+    on, place, size = _listed(several, which[placing.order], row)
+    counts = np.bincount(on, minlength=len(tiles)).tolist()
+    addresses, used = placing.addresses(size, counts, place)
+    return TileAddresses(kinds, on, placing.order[place], addresses, used)
+
+
+def placing_of(held: Sequence[Held], target: Target) -> Placing:
+    """Return the placing of things in the memory of a tile."""
+    border, limit = int(target.cost("interleaved_begin_bytes")), target.tile_memory_bytes
+    if border >= limit:
+        border = 0  # for a model of a small tile, all of whose memory is of one kind
+    return Placing(
+        [each.align for each in held],
+        [each.interleaved for each in held],
+        [each.steps for each in held],
+        border,
+        limit,
+    )
+
+
+def _listed(spreads: Sequence[PerTile], which: Int64, row: Int64) -> tuple[Int64, Int64, Int64]:
+    """Return the numbers of many things on the tiles that have a row.
+
+    `which`, int64[things], is the spread of each thing. Returns, for each nonzero number, its row,
+    its thing and its value, sorted by row, then by thing.
+    """
+    found_few: list[int] = []  # row, number and value of each, concatenated
+    many = [np.zeros((3, 0), np.int64)]
+    row_of = row.tolist()
+    for number, spread in enumerate(spreads):
+        some = few(spread)
+        if some is not None:
+            for tile, value in some:
+                if row_of[tile] >= 0:
+                    found_few += (row_of[tile], number, value)
+        else:
+            on = row[spread.tiles.array()]
+            chosen = np.flatnonzero(on >= 0)
+            values = spread.values.array()[chosen]
+            many.append(np.stack([on[chosen], np.full(len(chosen), number), values]))
+    found = np.concatenate([np.array(found_few, np.int64).reshape(-1, 3).T, *many], axis=1)
+    found = found[:, sorted_order(found[1])]
+    end = np.cumsum(np.bincount(found[1], minlength=len(spreads)))
+    count = np.diff(end, prepend=0)[which]
+    thing = np.repeat(np.arange(len(which)), count)
+    of_thing = np.repeat(end[which] - np.cumsum(count), count) + np.arange(len(thing))
+    on, value = found[0][of_thing], found[2][of_thing]
+    order = sorted_order(on)
+    return on[order], thing[order], value[order]

@@ -11,8 +11,9 @@ from hypothesis import given, strategies as st
 
 import poplite as pl
 from helpers.depth import examples
-from poplite.cost import step_accesses, step_cost
-from poplite.cost.liveness import Lifetimes, Placing, alike, lifetimes
+from poplite.cost import liveness, step_cost
+from poplite.cost.liveness import Lifetimes, lifetimes
+from poplite.cost.memory_plan import Placing, alike
 from poplite.graph.compute_sets.edge_table import edge_table
 from poplite.jit import build
 from poplite.program import If, Loop, Program, Repeat, RepeatWhile, Switch, WriteUndef
@@ -219,7 +220,7 @@ def test_lifetimes_are_those_of_a_walk(case: tuple[pl.Graph, Program], one_by_on
     live, always = expected(graph, program)
     constants = {v.name for v in graph.variables if v.constant}
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(step_accesses, "BLOCK", 1 if one_by_one else step_accesses.BLOCK)
+        patched.setattr(liveness, "BLOCK", 1 if one_by_one else liveness.BLOCK)
         found = found_by(graph, lifetimes(graph, {"main": program}, edge_table))
     assert found == ({n: s for n, s in live.items() if n not in constants}, always | constants)
 

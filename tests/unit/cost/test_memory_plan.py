@@ -15,8 +15,8 @@ import pytest
 import poplite as pl
 from poplite.arrays.series import constant, counting
 from poplite.compile.compiler import compile_graph
-from poplite.cost.liveness import addresses_of, lifetimes, placing_of
-from poplite.cost.memory_plan import memory_of
+from poplite.cost.liveness import lifetimes
+from poplite.cost.memory_plan import addresses_of, memory_of, placing_of
 from poplite.cost.step_cost import PhaseCost, StepCost
 from poplite.executable.executable import Executable
 from poplite.graph.compute_sets.edge_table import edge_table
