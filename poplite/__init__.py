@@ -239,7 +239,6 @@ if TYPE_CHECKING:
         half_bits as half_bits,
         half_from_bits as half_from_bits,
     )
-    from poplite.vertex.faster import faster as faster
     from poplite.vertex.fields import (
         Layout as Layout,
         ProfilerVectorLayout as ProfilerVectorLayout,
@@ -256,6 +255,7 @@ if TYPE_CHECKING:
         State as State,
         Vector as Vector,
         Vertex as Vertex,
+        faster as faster,
     )
     from poplite.view import (
         Interval as Interval,

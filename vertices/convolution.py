@@ -34,8 +34,7 @@ from poplite.machine.target import Target
 from poplite.types import FLOAT, HALF, UNSIGNED_INT, ElementType
 from poplite.vertex.compute import lanes
 from poplite.vertex.compute.number_functions import fma
-from poplite.vertex.faster import faster
-from poplite.vertex.vertex import Input, MultiVertex, Output, State, Vector
+from poplite.vertex.vertex import Input, MultiVertex, Output, State, Vector, faster
 from poplite.vertices.amp import amp_cycles, first_of
 
 T = TypeVar("T", FLOAT, HALF)

@@ -72,7 +72,6 @@ from poplite.types import (
     UNSIGNED_SHORT,
     ElementType,
 )
-from poplite.vertex.faster import faster
 from poplite.vertex.vertex import (
     Input,
     MultiVertex,
@@ -82,6 +81,7 @@ from poplite.vertex.vertex import (
     Vector,
     Vertex,
     dtype_of,
+    faster,
 )
 from poplite.vertices.estimators import of_columns, of_rows, reduce_columns
 

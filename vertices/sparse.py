@@ -23,8 +23,7 @@ from poplite.arrays.intervals import Int64
 from poplite.machine.target import Target
 from poplite.types import FLOAT, HALF, UNSIGNED_INT, ElementType
 from poplite.vertex.compute import lanes
-from poplite.vertex.faster import faster
-from poplite.vertex.vertex import Input, MultiVertex, Output, State, Vector
+from poplite.vertex.vertex import Input, MultiVertex, Output, State, Vector, faster
 
 Element = type[ElementType[Any]]
 Count = int | Int64

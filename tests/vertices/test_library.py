@@ -37,7 +37,7 @@ from helpers.vertex_library import (
 )
 from poplite import vertices
 from poplite.testing import assert_vertex, check_faster
-from poplite.vertex.faster import faster_method
+from poplite.vertex.vertex import faster_method
 from poplite.vertices import CountFrom, CountOn
 from poplite.vertices.amp import AmpMatMul
 from poplite.vertices.filling import count_reference

@@ -68,8 +68,7 @@ from poplite.vertex.compute.source_text import (
     read,
     why_no_text,
 )
-from poplite.vertex.faster import promise_of
-from poplite.vertex.vertex import Field, Vertex
+from poplite.vertex.vertex import Field, Vertex, promise_of
 
 LIMITS = {"**": 64, "<<": 63, ">>": 63}
 """The maximum of a constant right operand, keyed by operator."""

@@ -78,10 +78,9 @@ from poplite.vertex.compute.source_text import (
 )
 from poplite.vertex.compute.typed_compute import infer
 from poplite.vertex.compute.typed_facts import Checked, in_order
-from poplite.vertex.faster import faster_method, promise_of
 from poplite.vertex.fields import definition_error
 from poplite.vertex.from_source import why_missing
-from poplite.vertex.vertex import Vertex, has_cycles
+from poplite.vertex.vertex import Vertex, faster_method, has_cycles, promise_of
 
 T = TypeVar("T")
 
