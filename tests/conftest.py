@@ -19,7 +19,7 @@ import pytest
 from helpers import both_ends, depth, values
 from helpers.browser import browser as browser, opened as opened  # fixtures
 from helpers.running import script
-from helpers.vertex_classes import Key, all_classes
+from helpers.vertices import Key, all_classes
 from poplite.jit import object_cache, side_by_side
 from poplite.jit.build import Builds, processors
 from poplite.simulator import compiled_parts

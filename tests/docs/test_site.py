@@ -1,4 +1,4 @@
-"""The documentation site: it is built without a warning, and needs no network."""
+"""The documentation site: it is built without a warning, needs no network, and fits tutorials."""
 
 from __future__ import annotations
 
@@ -8,10 +8,15 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from helpers.depth import thinned
+
 pytest.importorskip("sphinx", reason="the site needs the extra docs")
+notebooks: Any = pytest.importorskip("helpers.notebooks", reason="tutorials need the extra docs")
+pytest.importorskip("ipykernel", reason="tutorials need the extra docs")
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -62,3 +67,36 @@ def test_other_sites_can_link_to_every_public_name(site: Path, package: str) -> 
     names = [n for n in whole.__all__ if not inspect.ismodule(getattr(whole, n))]
     aliases = {"__version__", "append", "compileGraph"}
     assert {f"{package}.{name}" for name in names if name not in aliases} - known == set()
+
+
+# -- tutorials -------------------------------------------------------------------------------------
+
+TUTORIALS: list[Path] = notebooks.TUTORIALS
+TITLES = re.compile(r"^#+ (.*)$", re.MULTILINE)
+
+
+def stem(path: Path) -> str:
+    return path.stem
+
+
+@pytest.mark.parametrize("path", thinned(TUTORIALS, TUTORIALS[:2]), ids=stem)
+def test_cells_give_the_stored_outputs(path: Path, tmp_path: Path) -> None:
+    assert notebooks.text(notebooks.executed(path, tmp_path)) == path.read_text(), (
+        f"python tests/helpers/notebooks.py {path.stem} stores them"
+    )
+
+
+@pytest.mark.parametrize("path", TUTORIALS, ids=stem)
+def test_each_ends_with_two_exercises_whose_answers_are_checked(path: Path) -> None:
+    cells = notebooks.nbformat.read(path, as_version=4).cells
+    titles = [title for cell in cells for title in TITLES.findall(cell.source)]
+    assert titles[-2:] == ["Exercises", "Answers"]
+    answers = [cell for cell in cells if "hide-input" in cell.metadata.get("tags", ())]
+    assert len(answers) >= 2
+    assert all("assert" in cell.source for cell in answers)
+
+
+@pytest.mark.parametrize("path", TUTORIALS, ids=stem)
+def test_links_lead_to_files(path: Path) -> None:
+    targets = re.findall(r"\]\((?!https?:|#)([^)#]+)", path.read_text())
+    assert [t for t in targets if not (path.parent / t).exists()] == []

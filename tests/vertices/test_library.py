@@ -26,7 +26,6 @@ from helpers.depth import (
 from helpers.recipes import RECIPES
 from helpers.recipes.shared import METADATA, Values
 from helpers.running import both_forms
-from helpers.vertex_classes import Key, vertex_classes
 from helpers.vertex_library import (
     EXAMPLES,
     Elements,
@@ -35,6 +34,7 @@ from helpers.vertex_library import (
     reference_of,
     types_of,
 )
+from helpers.vertices import Key, vertex_classes
 from poplite import vertices
 from poplite.testing import assert_vertex, check_faster
 from poplite.vertex.vertex import faster_method

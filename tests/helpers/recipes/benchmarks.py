@@ -20,7 +20,7 @@ from helpers.recipes.shared import (
     of_two,
     sum_,
 )
-from helpers.vertex_classes import Key
+from helpers.vertices import Key
 
 
 def sum_of_two(rng: np.random.Generator) -> tuple[Values, Expected]:

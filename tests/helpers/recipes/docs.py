@@ -20,7 +20,7 @@ from helpers.recipes.shared import (
     slice_,
     sum_,
 )
-from helpers.vertex_classes import Key
+from helpers.vertices import Key
 from poplite.vertices.reduce import rows_reference
 
 

@@ -1,4 +1,4 @@
-"""The vertices that fill, draw, copy, convert, compute element by element, multiply vectors, sort."""
+"""The vertices that fill, draw, copy, convert, compute by element, multiply vectors, and sort."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from helpers.recipes.shared import Expected, Recipe, Values, floats
-from helpers.vertex_classes import Key
+from helpers.vertices import Key
 from poplite import vertices
 from poplite.vertices.random import (
     Words,

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from helpers.recipes.shared import Expected, Recipe, Values, floats
-from helpers.vertex_classes import Key
+from helpers.vertices import Key
 
 # -- factorisations --------------------------------------------------------------------------------
 

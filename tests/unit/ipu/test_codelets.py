@@ -34,7 +34,7 @@ from helpers.codelets import (
 from helpers.depth import deep, thinned
 from helpers.host_program import library_of, session
 from helpers.recipes import RECIPES
-from helpers.vertex_classes import Key, vertex_classes
+from helpers.vertices import Key, vertex_classes
 from poplite import ops
 from poplite.errors import VertexCompileError
 from poplite.ipu.codelets.file_text import codelet_file

@@ -17,7 +17,7 @@ from helpers.depth import deep, values_only
 from helpers.host_program import Session, building, host_binary, read_columns, session
 from helpers.mirrored import Mirrors
 from helpers.recorded_graph import Recorded
-from helpers.vertex_classes import vertex_classes
+from helpers.vertices import vertex_classes
 from poplite.ipu.building import host_text
 from poplite.ipu.selftest import (
     EXTRA,

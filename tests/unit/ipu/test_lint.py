@@ -18,7 +18,7 @@ import poplite as pl
 from helpers.codelets import NATIVE
 from helpers.depth import deep, examples
 from helpers.running import load
-from helpers.vertex_classes import vertex_classes
+from helpers.vertices import vertex_classes
 from poplite.ipu import Finding
 from poplite.ipu.codelets.file_text import codelet_file
 from poplite.ipu.linting import emulated, findings_text, is_placed
