@@ -34,13 +34,13 @@ from poplite.errors import UninitializedReadError
 from poplite.executable import encoding as op
 from poplite.executable.encoding import Code
 from poplite.executable.executable import Executable
-from poplite.executable.layout import StoredVariable
 from poplite.executable.steps import (
     ArenaBlock,
     ComputeStep,
     CopyStep,
     HostFunctionCall,
     RowTransfer,
+    StoredVariable,
     Transfer,
     Undefine,
 )

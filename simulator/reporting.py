@@ -30,10 +30,10 @@ from poplite.errors import ControlProgramError, ProfilingDisabled
 from poplite.executable import encoding as op
 from poplite.executable.encoding import COUNT_WORD, Code, Moves, positions
 from poplite.executable.executable import Executable
-from poplite.executable.layout import ArenaLayout, StoredVariable
 from poplite.executable.program_trees import planned_counts, program_trees
 from poplite.executable.steps import (
     Action,
+    ArenaLayout,
     CodeUse,
     ComputeStep,
     CopyStep,
@@ -45,6 +45,7 @@ from poplite.executable.steps import (
     Print,
     RowTransfer,
     Stamp,
+    StoredVariable,
     Transfer,
     Undefine,
     Vertices,

@@ -41,8 +41,15 @@ from poplite.compile.places import (
     vertices_of,
 )
 from poplite.executable.encoding import NUMBER, Moves, RowForm, positions
-from poplite.executable.layout import MOST_PIECES, ArenaLayout, ElementTiles, StoredVariable
-from poplite.executable.steps import ComputeStep, Origins, Vertices
+from poplite.executable.steps import (
+    MOST_PIECES,
+    ArenaLayout,
+    ComputeStep,
+    ElementTiles,
+    Origins,
+    StoredVariable,
+    Vertices,
+)
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import ComputeSet, StateValues, Vectors, VertexInstance
 from poplite.graph.compute_sets.edge_table import EdgeTable, Family

@@ -27,10 +27,10 @@ from typing import Literal
 from poplite.compile.lower_compute_sets import lower_compute_sets
 from poplite.compile.lower_copies import dense_moves, lower_copy
 from poplite.executable.encoding import Moves, joined_moves
-from poplite.executable.layout import ArenaLayout
 from poplite.executable.steps import (
     Action,
     ArenaBlock,
+    ArenaLayout,
     CodeLoad,
     CodeUse,
     ComputeStep,

@@ -26,11 +26,13 @@ from poplite.cost.step_cost import StepCost, VertexCosts
 from poplite.executable import encoding as op
 from poplite.executable.encoding import COUNT_WORD, PIECE_WORDS, RECORD_WORDS, Code, Moves
 from poplite.executable.executable import Executable
-from poplite.executable.layout import ALIGNMENT, MOST_PIECES, ArenaLayout, StoredVariable
 from poplite.executable.program_trees import program_trees
 from poplite.executable.steps import (
+    ALIGNMENT,
+    MOST_PIECES,
     Action,
     ArenaBlock,
+    ArenaLayout,
     ComputeStep,
     CopyStep,
     HostAction,
@@ -38,6 +40,7 @@ from poplite.executable.steps import (
     Origins,
     RowTransfer,
     Stamp,
+    StoredVariable,
     Transfer,
 )
 from poplite.executable.validate_code import check_code, check_vertex_tiles, check_vertices
