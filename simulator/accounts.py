@@ -34,8 +34,7 @@ from poplite.cost.step_cost import (
 from poplite.executable import encoding as op
 from poplite.executable.encoding import Code, steps_before
 from poplite.executable.executable import Executable
-from poplite.executable.program_trees import program_trees
-from poplite.executable.steps import (
+from poplite.executable.parts import (
     CodeLoad,
     ComputeStep,
     CopyStep,
@@ -43,6 +42,7 @@ from poplite.executable.steps import (
     Stamp,
     vertex_classes,
 )
+from poplite.executable.program_trees import program_trees
 from poplite.frozen import frozen
 from poplite.machine.target import Target
 from poplite.report.execution import ExecutionStep, Phase, Source, TypeCycles

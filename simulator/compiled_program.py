@@ -26,7 +26,7 @@ from poplite.errors import (
 from poplite.executable import encoding as op
 from poplite.executable.encoding import Code
 from poplite.executable.executable import Executable
-from poplite.executable.steps import ComputeStep, vertex_classes
+from poplite.executable.parts import ComputeStep, vertex_classes
 from poplite.simulator import compiled_parts
 from poplite.simulator.run import launches
 from poplite.simulator.run.arena import Arena

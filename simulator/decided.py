@@ -34,7 +34,7 @@ from poplite.errors import UninitializedReadError
 from poplite.executable import encoding as op
 from poplite.executable.encoding import Code
 from poplite.executable.executable import Executable
-from poplite.executable.steps import (
+from poplite.executable.parts import (
     ArenaBlock,
     ComputeStep,
     CopyStep,

@@ -41,7 +41,7 @@ from poplite.compile.compiler import Programs
 from poplite.compile.options import EngineOptions, Faster, Interpret, interpret_text
 from poplite.errors import ListsPresent, refuse_copies
 from poplite.executable.executable import Checks, Executable
-from poplite.executable.steps import Stamp, vertex_classes
+from poplite.executable.parts import Stamp, vertex_classes
 from poplite.files import checked_path
 from poplite.graph.graph import Graph
 from poplite.graph.host import StreamCallback

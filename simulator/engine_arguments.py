@@ -41,7 +41,7 @@ from poplite.errors import (
     checked_kind,
 )
 from poplite.executable.executable import Executable
-from poplite.executable.steps import ComputeStep
+from poplite.executable.parts import ComputeStep
 from poplite.frozen import frozen
 from poplite.graph.graph import Graph
 from poplite.machine.device import Device as PoplarDevice, attached

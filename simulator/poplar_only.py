@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from poplite.executable.executable import Executable
-    from poplite.executable.steps import HostTensor
+    from poplite.executable.parts import HostTensor
     from poplite.graph.graph import Graph
     from poplite.graph.space import Variable
     from poplite.machine.device import Device

@@ -30,8 +30,7 @@ from poplite.errors import ControlProgramError, ProfilingDisabled
 from poplite.executable import encoding as op
 from poplite.executable.encoding import COUNT_WORD, Code, Moves, positions
 from poplite.executable.executable import Executable
-from poplite.executable.program_trees import planned_counts, program_trees
-from poplite.executable.steps import (
+from poplite.executable.parts import (
     Action,
     ArenaLayout,
     CodeUse,
@@ -51,6 +50,7 @@ from poplite.executable.steps import (
     Vertices,
     action_text,
 )
+from poplite.executable.program_trees import planned_counts, program_trees
 from poplite.report.compilation import (
     Access,
     Compilation,

@@ -52,7 +52,7 @@ from poplite.codec.loading import Format, Malformed, shown
 from poplite.errors import FileLoadError
 from poplite.executable import encoding as op
 from poplite.executable.executable import Executable, constants_of, digest, meaning_of, program_rows
-from poplite.executable.steps import CodeLoad
+from poplite.executable.parts import CodeLoad
 from poplite.files import replacing
 from poplite.frozen import frozen
 from poplite.simulator.accounts import Accounts

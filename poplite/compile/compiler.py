@@ -46,7 +46,7 @@ from poplite.errors import ControlProgramError, ProfilingDisabled, UnknownName
 from poplite.executable import encoding as op
 from poplite.executable.encoding import Code, steps_before
 from poplite.executable.executable import Checks, Executable
-from poplite.executable.steps import ArenaLayout, ComputeStep, CopyStep
+from poplite.executable.parts import ArenaLayout, ComputeStep, CopyStep
 from poplite.expr.operand import Operand
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import ComputeSet

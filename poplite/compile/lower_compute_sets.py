@@ -41,7 +41,7 @@ from poplite.compile.places import (
     vertices_of,
 )
 from poplite.executable.encoding import NUMBER, Moves, RowForm, positions
-from poplite.executable.steps import (
+from poplite.executable.parts import (
     MOST_PIECES,
     ArenaLayout,
     ComputeStep,

@@ -24,7 +24,7 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.executable.encoding import PIECE_WORDS, RECORD_WORDS, Moves
-from poplite.executable.steps import ArenaLayout, CopyStep
+from poplite.executable.parts import ArenaLayout, CopyStep
 from poplite.program import CrossReplicaCopy, TensorCopy
 from poplite.view import Storage, View, runs
 

@@ -27,7 +27,7 @@ from typing import Any, Literal
 import numpy as np
 
 from poplite.errors import InvalidOption, UnknownName, did_you_mean
-from poplite.executable.steps import ComputeStep, CopyStep
+from poplite.executable.parts import ComputeStep, CopyStep
 from poplite.frozen import frozen
 from poplite.machine.floating_point import OVERFLOW_NAN, TRAPS
 from poplite.source import here

@@ -68,7 +68,7 @@ from poplite.executable.encoding import (
     positions,
     width,
 )
-from poplite.executable.steps import ArenaLayout, Vertices
+from poplite.executable.parts import ArenaLayout, Vertices
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.edge_table import EdgeTable, Family, FieldEdges
 from poplite.jit.build import run_kernel

@@ -27,7 +27,7 @@ from typing import Literal
 from poplite.compile.lower_compute_sets import lower_compute_sets
 from poplite.compile.lower_copies import dense_moves, lower_copy
 from poplite.executable.encoding import Moves, joined_moves
-from poplite.executable.steps import (
+from poplite.executable.parts import (
     Action,
     ArenaBlock,
     ArenaLayout,

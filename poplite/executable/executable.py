@@ -21,7 +21,7 @@ from poplite.cost.step_cost import JoinedCopyCost, StepCost
 from poplite.errors import made_by
 from poplite.executable import encoding as op
 from poplite.executable.encoding import Code, Moves
-from poplite.executable.steps import Action, ArenaLayout, ComputeStep, CopyStep, HostTensor, Origins
+from poplite.executable.parts import Action, ArenaLayout, ComputeStep, CopyStep, HostTensor, Origins
 from poplite.files import check_stream, passing_file
 from poplite.frozen import frozen
 from poplite.machine.target import Target

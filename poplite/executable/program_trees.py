@@ -22,7 +22,7 @@ import numpy.typing as npt
 from poplite.arrays.intervals import Int64
 from poplite.executable import encoding as op
 from poplite.executable.encoding import Code
-from poplite.executable.steps import (
+from poplite.executable.parts import (
     Action,
     CodeLoad,
     CodeUse,

@@ -26,8 +26,7 @@ from poplite.cost.step_cost import StepCost, VertexCosts
 from poplite.executable import encoding as op
 from poplite.executable.encoding import COUNT_WORD, PIECE_WORDS, RECORD_WORDS, Code, Moves
 from poplite.executable.executable import Executable
-from poplite.executable.program_trees import program_trees
-from poplite.executable.steps import (
+from poplite.executable.parts import (
     ALIGNMENT,
     MOST_PIECES,
     Action,
@@ -43,6 +42,7 @@ from poplite.executable.steps import (
     StoredVariable,
     Transfer,
 )
+from poplite.executable.program_trees import program_trees
 from poplite.executable.validate_code import check_code, check_vertex_tiles, check_vertices
 from poplite.graph.compute_sets.perf_estimates import MOST
 from poplite.graph.space import COMMON, Variable

@@ -28,8 +28,8 @@ from poplite.executable.encoding import (
     positions,
     width,
 )
+from poplite.executable.parts import ComputeStep, CopyStep, Vertices, phases_of
 from poplite.executable.program_trees import ControlFlow, Unstructured
-from poplite.executable.steps import ComputeStep, CopyStep, Vertices, phases_of
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.vertex_block import VertexTiles
 

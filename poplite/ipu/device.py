@@ -51,8 +51,8 @@ from poplite.errors import (
     InvalidOption,
 )
 from poplite.executable.executable import Executable
+from poplite.executable.parts import Action, HostFunctionCall, Transfer
 from poplite.executable.program_trees import planned_counts, program_trees
-from poplite.executable.steps import Action, HostFunctionCall, Transfer
 from poplite.graph.graph import Graph
 from poplite.graph.space import Variable
 from poplite.ipu.building import Sdk, Toolchain, find_sdk

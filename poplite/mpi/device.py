@@ -38,7 +38,7 @@ from poplite.errors import Absent, ControlProgramError, DeviceRuntimeError, Inva
 from poplite.executable import encoding as op
 from poplite.executable.encoding import Code
 from poplite.executable.executable import Executable, digest, executable_parts
-from poplite.executable.steps import action_text
+from poplite.executable.parts import action_text
 from poplite.files import checked_path
 from poplite.machine.device import Device as PoplarDevice
 from poplite.machine.target import Target

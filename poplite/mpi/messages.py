@@ -32,7 +32,7 @@ import numpy.typing as npt
 from poplite.arrays.intervals import Int64
 from poplite.compile.lower_copies import copied_runs
 from poplite.executable.encoding import Moves
-from poplite.executable.steps import ArenaLayout, Origins, StoredVariable
+from poplite.executable.parts import ArenaLayout, Origins, StoredVariable
 from poplite.frozen import frozen
 
 # -- runs ------------------------------------------------------------------------------------------

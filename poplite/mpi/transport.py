@@ -39,7 +39,7 @@ import numpy.typing as npt
 from poplite.arrays.intervals import Int64
 from poplite.errors import ControlProgramError, DeviceRuntimeError
 from poplite.executable import encoding as op
-from poplite.executable.steps import Action, HostFunctionCall, Print, RowTransfer, Transfer
+from poplite.executable.parts import Action, HostFunctionCall, Print, RowTransfer, Transfer
 from poplite.frozen import frozen
 from poplite.jit.build import processors
 from poplite.mpi.messages import Messages

@@ -31,7 +31,7 @@ import numpy.typing as npt
 
 from poplite.errors import ControlProgramError, SizeOverflowError
 from poplite.executable import encoding as op
-from poplite.executable.steps import ALIGNMENT, ArenaLayout, StoredVariable
+from poplite.executable.parts import ALIGNMENT, ArenaLayout, StoredVariable
 from poplite.machine.floating_point import TRAPS
 from poplite.text import amount
 from poplite.types import ElementType

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from poplite.executable import encoding as op
 from poplite.executable.encoding import COUNT_WORD, Code, Column, Columns, Moves, positions
 from poplite.executable.executable import Executable
-from poplite.executable.steps import ComputeStep, CopyStep, Vertices, phases_of, vertex_classes
+from poplite.executable.parts import ComputeStep, CopyStep, Vertices, phases_of, vertex_classes
 from poplite.frozen import frozen
 from poplite.jit.build import Builds
 from poplite.simulator import compiled_parts

@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from poplite.errors import SHOWN_FAULTS, ApplicationRuntimeError, GraphReplicationError
 from poplite.executable.encoding import Code
-from poplite.executable.steps import (
+from poplite.executable.parts import (
     Action,
     Equal,
     Fail,

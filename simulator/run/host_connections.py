@@ -45,7 +45,7 @@ from poplite.errors import (
     listed,
     warn,
 )
-from poplite.executable.steps import ArenaBlock, HostFunctionCall, Stream, Transfer
+from poplite.executable.parts import ArenaBlock, HostFunctionCall, Stream, Transfer
 from poplite.graph.host import StreamCallback
 from poplite.simulator.run.arena import Bytes
 from poplite.text import clipped, why_not_called

@@ -25,7 +25,7 @@ from poplite.errors import (
 )
 from poplite.executable import encoding as op
 from poplite.executable.encoding import Code
-from poplite.executable.steps import (
+from poplite.executable.parts import (
     Action,
     CodeLoad,
     CodeUse,

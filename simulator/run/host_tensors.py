@@ -24,7 +24,7 @@ from poplite.errors import (
     did_you_mean,
 )
 from poplite.executable.executable import Executable
-from poplite.executable.steps import ArenaLayout, HostTensor
+from poplite.executable.parts import ArenaLayout, HostTensor
 from poplite.expr.tree import stored_first
 from poplite.frozen import frozen
 from poplite.graph.graph import Graph

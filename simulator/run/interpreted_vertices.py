@@ -51,7 +51,7 @@ from poplite.errors import (
 from poplite.executable import encoding as op
 from poplite.executable.encoding import Code, Moves
 from poplite.executable.executable import Executable
-from poplite.executable.steps import ComputeStep, NamedVertex, Vertices
+from poplite.executable.parts import ComputeStep, NamedVertex, Vertices
 from poplite.frozen import frozen
 from poplite.simulator.run.arena import AccessLog, Arena, Bytes, Floats, typed
 from poplite.simulator.run.touched import (

@@ -36,7 +36,7 @@ from poplite.arrays.series import compact
 from poplite.compile.places import vertices_of
 from poplite.executable import encoding as op
 from poplite.executable.encoding import COUNT_WORD, Moves, positions
-from poplite.executable.steps import Vertices
+from poplite.executable.parts import Vertices
 from poplite.frozen import frozen
 from poplite.jit.build import are_threads_started, loop_threads, start_threads
 from poplite.simulator import compiled_parts

@@ -35,7 +35,7 @@ from poplite.cost.step_cost import StepCost, VertexCosts
 from poplite.executable import encoding as op
 from poplite.executable.encoding import Code
 from poplite.executable.executable import Executable
-from poplite.executable.steps import ComputeStep
+from poplite.executable.parts import ComputeStep
 from poplite.frozen import frozen
 from poplite.machine.facts import CODE_FACTS
 from poplite.machine.target import Target

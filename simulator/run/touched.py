@@ -23,7 +23,7 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.errors import ApplicationRuntimeError
 from poplite.executable.encoding import COUNT_WORD, NUMBER, Moves, positions
-from poplite.executable.steps import ArenaLayout, ComputeStep, StoredVariable, Vertices
+from poplite.executable.parts import ArenaLayout, ComputeStep, StoredVariable, Vertices
 from poplite.frozen import frozen
 from poplite.text import element_range, indexed
 from poplite.vertex.fields import Field

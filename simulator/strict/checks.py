@@ -33,7 +33,7 @@ from poplite.errors import warn
 from poplite.executable import encoding as op
 from poplite.executable.encoding import Code
 from poplite.executable.executable import Executable
-from poplite.executable.steps import ComputeStep, CopyStep, Undefine, vertex_classes
+from poplite.executable.parts import ComputeStep, CopyStep, Undefine, vertex_classes
 from poplite.jit.kernels_written import INCOMPLETE, LOSSY
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.host_tensors import HostAccess

@@ -18,7 +18,7 @@ from poplite.errors import (
 from poplite.executable import encoding as op
 from poplite.executable.encoding import Code
 from poplite.executable.executable import Executable
-from poplite.executable.steps import ComputeStep, NamedVertex, StoredVariable, action_text
+from poplite.executable.parts import ComputeStep, NamedVertex, StoredVariable, action_text
 from poplite.simulator.run.arena import Conflict
 from poplite.simulator.run.touched import FieldElements, element_name, gathered_from
 from poplite.simulator.strict.looks import Mask

@@ -41,7 +41,7 @@ import numpy.typing as npt
 from poplite.arrays.intervals import Int64
 from poplite.executable import encoding as op
 from poplite.executable.encoding import Moves
-from poplite.executable.steps import ComputeStep, Vertices
+from poplite.executable.parts import ComputeStep, Vertices
 from poplite.frozen import frozen
 from poplite.jit import kernels_written as kernels
 from poplite.jit.build import BoundKernel, address, address_of

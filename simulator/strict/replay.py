@@ -37,7 +37,7 @@ from poplite.arrays.intervals import Int64
 from poplite.errors import PopliteError, PopliteWarning, UninitializedReadError
 from poplite.executable import encoding as op
 from poplite.executable.encoding import Code
-from poplite.executable.steps import ComputeStep
+from poplite.executable.parts import ComputeStep
 from poplite.jit.build import BoundKernel
 from poplite.jit.kernels_written import (
     DEPENDENT,

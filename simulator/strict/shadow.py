@@ -39,7 +39,7 @@ from poplite.arrays.intervals import Int64
 from poplite.errors import SHOWN_FAULTS, UninitializedWarning, listed
 from poplite.executable.encoding import PIECE_WORDS, RECORD_WORDS, Moves
 from poplite.executable.executable import Executable
-from poplite.executable.steps import (
+from poplite.executable.parts import (
     Action,
     ArenaBlock,
     ComputeStep,

@@ -196,7 +196,7 @@ def run_each(engine: Engine, limit: TimeLimit | None = None) -> None:
 
 def gives_zeros(executable: Executable) -> bool:
     """Return whether programs receive data from streams or host functions."""
-    from poplite.executable.steps import HostFunctionCall, Transfer
+    from poplite.executable.parts import HostFunctionCall, Transfer
 
     return any(
         isinstance(action, HostFunctionCall)
@@ -207,7 +207,7 @@ def gives_zeros(executable: Executable) -> bool:
 
 def host_needs(executable: Executable) -> tuple[dict[str, Any], list[str]]:
     """Return the streams by handle, and the handles of host functions, that programs need."""
-    from poplite.executable.steps import HostFunctionCall, Transfer
+    from poplite.executable.parts import HostFunctionCall, Transfer
 
     streams, functions = {}, []
     for action in executable.actions:

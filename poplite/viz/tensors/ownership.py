@@ -23,7 +23,7 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.errors import UnknownName
-from poplite.executable.steps import MOST_PIECES
+from poplite.executable.parts import MOST_PIECES
 from poplite.frozen import frozen
 from poplite.graph.graph import Graph
 from poplite.graph.space import variable_named

@@ -16,7 +16,7 @@ from poplite.arrays.intervals import Int64
 from poplite.compile.lower_copies import LIST_SPAN, Side, copied_runs, copied_views
 from poplite.compile.places import affine_runs
 from poplite.executable.encoding import Moves, joined_moves
-from poplite.executable.steps import ComputeStep
+from poplite.executable.parts import ComputeStep
 from poplite.graph.tensor.tensor import Slices
 from poplite.simulator import compiled_parts
 from poplite.simulator.run.interpreted_vertices import move_between

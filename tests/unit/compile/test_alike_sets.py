@@ -13,7 +13,7 @@ import poplite as pl
 import poplite.named as ng
 from helpers.depth import examples
 from poplite.compile.compiler import compile_graph
-from poplite.executable.steps import ComputeStep
+from poplite.executable.parts import ComputeStep
 from poplite.graph.compute_sets.edge_table import EdgeTable, EdgeTables, Form
 from poplite.vertices.reduce import SumColumns
 

@@ -30,7 +30,7 @@ from poplite.executable import encoding as op
 from poplite.executable.encoding import Moves
 from poplite.executable.executable import Executable
 from poplite.executable.executable_file import EXECUTABLE_CODEC
-from poplite.executable.steps import ComputeStep
+from poplite.executable.parts import ComputeStep
 from poplite.executable.validate import check_moves, validate
 from poplite.executable.validate_code import OPERANDS
 from poplite.vertex.compute import code_of

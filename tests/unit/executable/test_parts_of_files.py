@@ -20,7 +20,7 @@ from helpers.depth import deep, thinned
 from helpers.running import both_forms, python, words_of
 from poplite import ops
 from poplite.compile.lower_compute_sets import origins_of
-from poplite.executable.steps import Origins
+from poplite.executable.parts import Origins
 from poplite.ops.fuse.classes import class_of, recipe_of
 from poplite.ops.fuse.recipe import (
     Body,

@@ -15,7 +15,7 @@ from helpers.running import simulated
 from poplite.arrays.series import Listed, Steps
 from poplite.compile import places
 from poplite.compile.compiler import compile_graph
-from poplite.executable.steps import ComputeStep, Vertices
+from poplite.executable.parts import ComputeStep, Vertices
 from poplite.graph.compute_sets import vertex_block
 from poplite.types import ElementType
 from poplite.viz.dataflow.links import links_of

@@ -15,7 +15,7 @@ from helpers.running import simulated
 from poplite.compile.compiler import compile_graph
 from poplite.cost.step_cost import PhaseCost, StepCost
 from poplite.executable.executable import Executable
-from poplite.executable.steps import Stamp
+from poplite.executable.parts import Stamp
 from poplite.report.per_tile import PerTile
 from poplite.viz import graph_text, program_text
 

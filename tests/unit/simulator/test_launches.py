@@ -13,7 +13,7 @@ from helpers.depth import examples
 from poplite.compile import places
 from poplite.compile.compiler import compile_graph
 from poplite.executable.encoding import NUMBER
-from poplite.executable.steps import ComputeStep, Vertices
+from poplite.executable.parts import ComputeStep, Vertices
 from poplite.simulator.run import launches
 from poplite.simulator.run.launches import in_order_of_memory
 from poplite.simulator.run.touched import numbers_of

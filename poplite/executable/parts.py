@@ -42,7 +42,6 @@ from poplite.types import ElementType
 from poplite.vertex.vertex import Vertex, vertex_label
 from poplite.view import Storage
 
-
 # -- steps -----------------------------------------------------------------------------------------
 
 
