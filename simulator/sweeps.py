@@ -75,7 +75,7 @@ from poplite.errors import ControlProgramError, DeviceRuntimeError, ElementTypeE
 from poplite.graph.graph import Graph
 from poplite.report.diff import report_since
 from poplite.report.report import Report
-from poplite.report.sweep import BYTES, CYCLES, ERROR, MEASURES, Scalar, Sweep
+from poplite.report.sweep import BYTES, CYCLES, ERROR, Scalar, Sweep, check_parameter
 from poplite.simulator.engine import Engine
 from poplite.simulator.running import shown
 from poplite.source import SourceLocation, here
@@ -246,12 +246,7 @@ def _scalar(name: str, value: Any) -> Scalar:
 
 def _check_parameters(build: Callable[..., object], point: Point) -> None:
     for name in point:
-        if name in (*MEASURES, ERROR):
-            raise ControlProgramError(
-                f"sweep: parameter '{name}' has the name of a measure",
-                found=f"the measures are {', '.join((*MEASURES, ERROR))}",
-                fix=f"rename it, for example to {name}_",
-            )
+        check_parameter(name, "sweep")
     try:
         inspect.signature(build).bind(**point)
     except TypeError as error:

@@ -206,13 +206,18 @@ def _checked_names(parameters: object) -> tuple[str, ...]:
         raise ControlProgramError("Sweep: there are no parameters", fix=fix)
     for name in names:
         checked_kind(name, str, "Sweep: the name of a parameter", fix)
-        if name in (*MEASURES, ERROR):
-            raise ControlProgramError(
-                f"Sweep: parameter '{name}' has the name of a measure",
-                found=f"the measures are {', '.join((*MEASURES, ERROR))}",
-                fix=f"rename it, for example to {name}_",
-            )
+        check_parameter(name, "Sweep")
     return tuple(names)
+
+
+def check_parameter(name: str, call: str) -> None:
+    """Refuse a parameter with the name of a column of measures."""
+    if name in (*MEASURES, ERROR):
+        raise ControlProgramError(
+            f"{call}: parameter '{name}' has the name of a measure",
+            found=f"the measures are {', '.join((*MEASURES, ERROR))}",
+            fix=f"rename it, for example to {name}_",
+        )
 
 
 def _checked_rows(rows: object, parameters: tuple[str, ...]) -> list[Mapping[str, Any]]:

@@ -56,6 +56,7 @@ from poplite.vertex.compute.mathematics_singles import (
     Evaluator,
     NumPyEvaluator,
     Value,
+    outside_domain,
     polynomial,
     with_sign,
     within,
@@ -332,32 +333,26 @@ def log_of(on: Evaluator, x: Value) -> Pair:
     return _log_of(on, on.choose(is_tiny, x * 2.0**54, x), zero, on.choose(is_tiny, 54.0, zero))
 
 
-def _outside_domain(on: Evaluator, x: Value, result: Value) -> Value:
-    """Return a logarithm, corrected for 0, infinity, negative numbers and NaN."""
-    result = on.choose(x < math.inf, result, x)
-    return on.choose(x > 0.0, result, on.choose(x == 0.0, -math.inf, (x - x) / (x - x)))
-
-
 def log(on: Evaluator, x: Value) -> Value:
     """Return the natural logarithm."""
-    return _outside_domain(on, x, log_of(on, x).high)
+    return outside_domain(on, x, log_of(on, x).high)
 
 
 def log2(on: Evaluator, x: Value) -> Value:
     """Return the logarithm to base 2."""
-    return _outside_domain(on, x, times(on, log_of(on, x), _LOG2_E).high)
+    return outside_domain(on, x, times(on, log_of(on, x), _LOG2_E).high)
 
 
 def log10(on: Evaluator, x: Value) -> Value:
     """Return the logarithm to base 10."""
-    return _outside_domain(on, x, times(on, log_of(on, x), _LOG10_E).high)
+    return outside_domain(on, x, times(on, log_of(on, x), _LOG10_E).high)
 
 
 def log1p(on: Evaluator, x: Value) -> Value:
     """Return log(1 + x)."""
     total, rest = sum_of(1.0, x)
     rest = on.choose(total > 2.0**54, 0.0, rest)
-    result = _outside_domain(on, total, _log_of(on, total, rest, 0.0).high)
+    result = outside_domain(on, total, _log_of(on, total, rest, 0.0).high)
     return with_sign(on, abs(result), x)
 
 
@@ -396,7 +391,7 @@ def pow(on: Evaluator, base: Value, exponent: Value) -> Value:  # noqa: A001  (t
     x, y = base, exponent
     size = abs(x)
     logarithm = log_of(on, size)
-    upper = _outside_domain(on, size, logarithm.high)
+    upper = outside_domain(on, size, logarithm.high)
     high, low = product_of(on, upper, y)
     low = on.choose(abs(high) < 1000.0, low + logarithm.low * y, 0.0)
     power, n = exp_of(on, Pair(within(on, high, LEAST, MOST), low))

@@ -297,7 +297,7 @@ def _whole(on: Evaluator, n: Value) -> Value:
     return on.floats(n + MAGIC_BITS) - MAGIC
 
 
-def _outside_domain(on: Evaluator, x: Value, result: Value) -> Value:
+def outside_domain(on: Evaluator, x: Value, result: Value) -> Value:
     """Return a logarithm, corrected for 0, infinity, negative numbers and NaN."""
     result = on.choose(x < math.inf, result, x)
     return on.choose(x > 0.0, result, on.choose(x == 0.0, -math.inf, (x - x) / (x - x)))
@@ -307,13 +307,13 @@ def log(on: Evaluator, x: Value) -> Value:
     """Return the natural logarithm."""
     wide = on.double(x)
     n, m = _parts(on, wide)
-    return on.single(_outside_domain(on, wide, _whole(on, n) * LN_2 + _log_of(m - 1.0)))
+    return on.single(outside_domain(on, wide, _whole(on, n) * LN_2 + _log_of(m - 1.0)))
 
 
 def log2_of(on: Evaluator, x: Value) -> Value:
     """Return the logarithm to base 2 of a double, as double."""
     n, m = _parts(on, x)
-    return _outside_domain(on, x, _log_of(m - 1.0) * LOG2_E + _whole(on, n))
+    return outside_domain(on, x, _log_of(m - 1.0) * LOG2_E + _whole(on, n))
 
 
 def log2(on: Evaluator, x: Value) -> Value:
@@ -326,7 +326,7 @@ def log10(on: Evaluator, x: Value) -> Value:
     wide = on.double(x)
     n, m = _parts(on, wide)
     result = (_whole(on, n) * LN_2 + _log_of(m - 1.0)) * LOG10_E
-    return on.single(_outside_domain(on, wide, result))
+    return on.single(outside_domain(on, wide, result))
 
 
 def log1p(on: Evaluator, x: Value) -> Value:
@@ -335,7 +335,7 @@ def log1p(on: Evaluator, x: Value) -> Value:
     sum_ = wide + 1.0
     n, m = _parts(on, sum_)
     f = on.choose(n == 0, wide, m - 1.0)  # the sum drops bits of a small x
-    result = _outside_domain(on, sum_, _whole(on, n) * LN_2 + _log_of(f))
+    result = outside_domain(on, sum_, _whole(on, n) * LN_2 + _log_of(f))
     return on.single(with_sign(on, abs(result), wide))
 
 
