@@ -19,7 +19,7 @@ from poplite.jit.build import Builds, Job, built, kernel_job
 from poplite.simulator.codegen.compute_code import Variant
 from poplite.simulator.running import announcer
 from poplite.source import SourceLocation
-from poplite.vertex.compute import FasterForm, code_identity
+from poplite.vertex.compute.identity import FasterForm, code_identity
 from poplite.vertex.vertex import Vertex
 
 DRIVER = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 2, *[ctypes.c_int64] * 4, ctypes.c_void_p)

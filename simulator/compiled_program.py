@@ -44,7 +44,7 @@ from poplite.simulator.running import Peers, Progress, Recording, Running, Stopp
 from poplite.simulator.strict.checks import StrictChecks
 from poplite.simulator.strict.error_texts import ProgramRow
 from poplite.text import clipped
-from poplite.vertex.compute import FasterForms, check
+from poplite.vertex.compute.identity import FasterForms, check
 from poplite.vertex.vertex import Vertex
 
 SLOW_NS = 5_000_000

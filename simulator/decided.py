@@ -63,7 +63,7 @@ from poplite.simulator.strict.shadow import (
 )
 from poplite.source import SourceLocation
 from poplite.text import amount
-from poplite.vertex.compute import flow_of
+from poplite.vertex.compute.data_flow import flow_of
 from poplite.vertex.vertex import Vertex
 
 if TYPE_CHECKING:

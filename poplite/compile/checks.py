@@ -50,7 +50,7 @@ from poplite.program import (
 from poplite.program.base import FunctionCall
 from poplite.source import SourceLocation
 from poplite.text import amount, same_problem
-from poplite.vertex.compute import check
+from poplite.vertex.compute.identity import check
 from poplite.vertex.vertex import Field
 from poplite.view import storages
 

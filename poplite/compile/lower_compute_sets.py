@@ -55,7 +55,7 @@ from poplite.graph.compute_sets.compute_set import ComputeSet, StateValues, Vect
 from poplite.graph.compute_sets.edge_table import EdgeTable, Family
 from poplite.graph.compute_sets.vertex_block import EdgeRuns, Edges, VertexTiles
 from poplite.source import SourceLocation
-from poplite.vertex.compute import check
+from poplite.vertex.compute.identity import check
 from poplite.vertex.fields import Field
 from poplite.vertex.vertex import Vertex
 from poplite.view import storages

@@ -62,7 +62,7 @@ from poplite.report.memory import (
 from poplite.report.per_tile import PerTile
 from poplite.source import SourceLocation, here
 from poplite.text import amount
-from poplite.vertex.compute import check
+from poplite.vertex.compute.identity import check
 from poplite.vertex.fields import Field, VectorLayout, VectorListLayout
 from poplite.vertex.vertex import Vertex
 

@@ -28,7 +28,7 @@ from poplite.jit.build import address, native
 from poplite.jit.kernels_tiles import finish, pack
 from poplite.report.execution import Cause, PhaseKind, TilePairs
 from poplite.report.per_tile import PerTile
-from poplite.vertex.compute import flow_of
+from poplite.vertex.compute.data_flow import flow_of
 from poplite.vertex.vertex import MultiVertex, Vertex
 
 if TYPE_CHECKING:

@@ -62,7 +62,7 @@ from poplite.report.per_tile import PerPair, PerTile
 from poplite.report.validate import MOST_TOTAL
 from poplite.text import LINE, amount, clipped, items_or_none, shortened
 from poplite.types import ElementType
-from poplite.vertex.compute import ClassCode, code_of
+from poplite.vertex.compute.identity import ClassCode, code_of
 from poplite.vertex.fields import specialise
 from poplite.vertex.from_source import why_missing
 from poplite.vertex.vertex import Vertex

@@ -55,8 +55,7 @@ from poplite.ops.fuse.classes import class_of, recipe_of
 from poplite.ops.fuse.recipe import MapRecipe, ReductionRecipe, SumRecipe, fault_of
 from poplite.source import SourceLocation
 from poplite.types import QUARTER_METADATA, ElementType
-from poplite.vertex.compute import ClassCode, code_of
-from poplite.vertex.compute.identity import cycles_code
+from poplite.vertex.compute.identity import ClassCode, code_of, cycles_code
 from poplite.vertex.fields import PLAIN, Field, Layout, Role, specialise
 from poplite.vertex.from_source import saved_as, stand_in, why_missing
 from poplite.vertex.vertex import MultiVertex, Vertex

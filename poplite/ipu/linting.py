@@ -48,9 +48,9 @@ from poplite.ipu.codelets.file_text import own_text
 from poplite.report.execution import Cause
 from poplite.source import SourceLocation
 from poplite.text import amount, clipped, of_type
-from poplite.vertex.compute import check
 from poplite.vertex.compute.arithmetic import Kind, binary_kind
 from poplite.vertex.compute.dialect import BINARY, Constants
+from poplite.vertex.compute.identity import check
 from poplite.vertex.compute.mathematics import KERNELS
 from poplite.vertex.compute.typed_facts import Checked, ElementsValue, LanesOf
 from poplite.vertex.fields import Field

@@ -38,7 +38,9 @@ from poplite.simulator.strict.replay import differing
 from poplite.testing.addressed import checked
 from poplite.text import amount
 from poplite.types import BOOL, HALF, QUARTER, UNSIGNED_CHAR, ElementType, QuarterMetadata
-from poplite.vertex.compute import FasterForm, InterpretedSelf, check, faster_form, interpreted
+from poplite.vertex.compute.identity import FasterForm, check, faster_form
+from poplite.vertex.compute.interpret import interpreted
+from poplite.vertex.compute.interpreted_fields import InterpretedSelf
 from poplite.vertex.fields import Field, allowed_elements, definition_error
 from poplite.vertex.vertex import MultiVertex, Vertex
 

@@ -20,7 +20,8 @@ from poplite.jit.build import is_kept, kept_text
 from poplite.machine.floating_point import OVERFLOW_NAN, STORES, TRAPS
 from poplite.simulator.running import announcer
 from poplite.types import HALF, QUARTER
-from poplite.vertex.compute import Checked, code_identity, remembered
+from poplite.vertex.compute.identity import code_identity, remembered
+from poplite.vertex.compute.typed_facts import Checked
 from poplite.vertex.fields import ShapeKind, fields_of
 from poplite.vertex.vertex import MultiVertex, Vertex
 

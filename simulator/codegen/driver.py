@@ -65,7 +65,7 @@ from poplite.simulator.codegen.compute_code import (
 )
 from poplite.simulator.codegen.lane_accessors import smaller_of
 from poplite.types import metadata_edge
-from poplite.vertex.compute import check
+from poplite.vertex.compute.identity import check
 from poplite.vertex.vertex import MultiVertex, Vertex
 
 _BYTES, _WORDS = ir.IntType(8).as_pointer(), INDEX.as_pointer()

@@ -39,7 +39,6 @@ from poplite.simulator.codegen.accessors import COMPUTE, RESULT, TRUTH, argument
 from poplite.simulator.codegen.codecs import appears, exceeds
 from poplite.simulator.codegen.lane_operations import LanesType
 from poplite.types import UNSIGNED_LONGLONG
-from poplite.vertex.compute import DataFlow, check, compiled_form, flow_of
 from poplite.vertex.compute.arithmetic import (
     COMPARISONS,
     DIVISIONS,
@@ -48,11 +47,13 @@ from poplite.vertex.compute.arithmetic import (
     OPERATORS_OF_FLOATS,
     POLES,
 )
+from poplite.vertex.compute.data_flow import DataFlow, flow_of
 from poplite.vertex.compute.dialect import FUSED
+from poplite.vertex.compute.identity import check, compiled_form
 from poplite.vertex.vertex import MultiVertex, Vertex
 
 if TYPE_CHECKING:
-    from poplite.vertex.compute import Checked
+    from poplite.vertex.compute.typed_facts import Checked
 
 # -- traps -----------------------------------------------------------------------------------------
 

@@ -33,7 +33,8 @@ from poplite.jit.build import Builds, Job, Native, built
 from poplite.machine.facts import CODE_FACTS
 from poplite.machine.target import Target
 from poplite.simulator.codegen.compute_code import DATA, MOST_SLOTS, OVER, PARTS, parameters_of
-from poplite.vertex.compute import Checked, code_identity, remembered
+from poplite.vertex.compute.identity import code_identity, remembered
+from poplite.vertex.compute.typed_facts import Checked
 from poplite.vertex.fields import WORDS, fields_of
 from poplite.vertex.vertex import MultiVertex, Vertex
 

@@ -74,7 +74,7 @@ from poplite.simulator.pricing.slot_function import (
     with_its_memory,
     without_memory,
 )
-from poplite.vertex.compute import check
+from poplite.vertex.compute.identity import check
 from poplite.vertex.vertex import Vertex
 
 if TYPE_CHECKING:

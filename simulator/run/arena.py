@@ -35,8 +35,8 @@ from poplite.executable.parts import ALIGNMENT, ArenaLayout, StoredVariable
 from poplite.machine.floating_point import TRAPS
 from poplite.text import amount
 from poplite.types import ElementType
-from poplite.vertex.compute import interpreted
 from poplite.vertex.compute.arithmetic import Stores, vertex_key
+from poplite.vertex.compute.interpret import interpreted
 from poplite.vertex.vertex import Vertex
 from poplite.view import Storage, View, addresses
 

@@ -41,7 +41,7 @@ from poplite.frozen import frozen
 from poplite.jit.build import are_threads_started, loop_threads, start_threads
 from poplite.simulator import compiled_parts
 from poplite.simulator.run.touched import numbers_of
-from poplite.vertex.compute import flow_of
+from poplite.vertex.compute.data_flow import flow_of
 from poplite.vertex.fields import Field
 
 Part = Moves | Vertices

@@ -44,7 +44,8 @@ from poplite.simulator import compiled_parts
 from poplite.simulator.codegen.compute_code import MOST_COUNTED, Counting, modes_of
 from poplite.simulator.run.launches import LaunchTable
 from poplite.types import HALF, QUARTER
-from poplite.vertex.compute import check, flow_of
+from poplite.vertex.compute.data_flow import flow_of
+from poplite.vertex.compute.identity import check
 from poplite.vertex.compute.mathematics import KERNELS
 from poplite.vertex.vertex import MultiVertex, Vertex
 

@@ -57,7 +57,7 @@ from poplite.simulator.strict.shadow import (
     uninitialized,
 )
 from poplite.source import SourceLocation, here
-from poplite.vertex.compute import FasterForms, check
+from poplite.vertex.compute.identity import FasterForms, check
 
 DECIDING = (op.JUMP_IF_ZERO, op.JUMP_IF_NONZERO, op.SWITCH, op.AGREE, op.SAME)
 """Ops that read a scalar."""

@@ -51,7 +51,7 @@ from poplite.simulator.run.arena import Arena, Bytes
 from poplite.simulator.run.touched import FieldElements, gathered_from, ranges, starts_and_lengths
 from poplite.simulator.strict.shadow import Shadow
 from poplite.types import QUARTER, ElementType
-from poplite.vertex.compute import NO_LOOPS, Loops, flow_of, loops_of
+from poplite.vertex.compute.data_flow import NO_LOOPS, Loops, flow_of, loops_of
 from poplite.vertices.slices import gathers_rows, needs_old_rows, updates_rows
 
 # -- values in place of unwritten elements ---------------------------------------------------------

@@ -70,15 +70,10 @@ from poplite.simulator.strict.looks import (
     trusting_plan,
 )
 from poplite.simulator.strict.shadow import Shadow
-from poplite.vertex.compute import (
-    MOST_TURNS,
-    FasterForms,
-    InterpretedSelf,
-    TooManyTurns,
-    bounded,
-    check,
-    flow_of,
-)
+from poplite.vertex.compute.data_flow import flow_of
+from poplite.vertex.compute.identity import FasterForms, check
+from poplite.vertex.compute.interpret import MOST_TURNS, TooManyTurns, bounded
+from poplite.vertex.compute.interpreted_fields import InterpretedSelf
 from poplite.vertex.vertex import MultiVertex, Vertex
 
 TURNS, ELEMENTS_PER_TURN = 256, 256

@@ -14,9 +14,8 @@ from hypothesis import given, strategies as st
 import poplite as pl
 from helpers import running
 from helpers.depth import examples, values_only
-from poplite.vertex.compute import check
 from poplite.vertex.compute.bounds import conditions
-from poplite.vertex.compute.identity import guarded
+from poplite.vertex.compute.identity import check, guarded
 
 HEAD = """
 import poplite as pl

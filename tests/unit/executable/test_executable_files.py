@@ -33,7 +33,7 @@ from poplite.executable.executable_file import EXECUTABLE_CODEC
 from poplite.executable.parts import ComputeStep
 from poplite.executable.validate import check_moves, validate
 from poplite.executable.validate_code import OPERANDS
-from poplite.vertex.compute import code_of
+from poplite.vertex.compute.identity import code_of
 from poplite.vertices.elementwise import Add
 
 VERTICES = '''

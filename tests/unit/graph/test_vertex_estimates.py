@@ -11,7 +11,7 @@ import pytest
 
 import poplite as pl
 from poplite.graph.compute_sets.perf_estimates import cycles_of
-from poplite.vertex.compute import code_identity, code_of
+from poplite.vertex.compute.identity import code_identity, code_of
 from poplite.vertices.estimators import of_tile
 
 # -- the method `cycles` ---------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from helpers.depth import deep
 from helpers.running import full_disk, load, python
 from poplite import files
 from poplite.jit import build, object_cache
-from poplite.vertex.compute import code_identity
+from poplite.vertex.compute.identity import code_identity
 
 PROGRAM = """
 from __future__ import annotations

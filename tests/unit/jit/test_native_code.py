@@ -37,7 +37,7 @@ from poplite.simulator.codegen.compute_code import Counting, Variant, linked_com
 from poplite.simulator.codegen.lane_accessors import masks_in_hardware
 from poplite.simulator.compiled_parts import Driver, own_jobs
 from poplite.simulator.pricing.native_slots import slots_job
-from poplite.vertex.compute import faster_form
+from poplite.vertex.compute.identity import faster_form
 from poplite.vertices.reduce import SumColumnsOfTile
 from poplite.vertices.slices import AddListed
 

@@ -25,7 +25,7 @@ from helpers.source_tree import MODULES, statements_in, tree_of
 from poplite.jit import digest, object_cache
 from poplite.jit.object_cache import _CHOICES, _in_text, modules_behind
 from poplite.simulator import compiled_parts
-from poplite.vertex.compute import code_identity
+from poplite.vertex.compute.identity import code_identity
 
 # -- changes of vertices ---------------------------------------------------------------------------
 

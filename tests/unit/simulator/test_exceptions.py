@@ -23,7 +23,7 @@ from poplite.jit.build import Builds
 from poplite.jit.object_cache import code
 from poplite.simulator.compiled_parts import Driver
 from poplite.simulator.run.interpreted_vertices import raised_error
-from poplite.vertex.compute import check
+from poplite.vertex.compute.identity import check
 
 Checks = Literal["strict", "fast"]
 HERE = Path(__file__)

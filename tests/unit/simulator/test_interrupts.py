@@ -26,7 +26,7 @@ from poplite.simulator.compiled_program import CompiledProgram
 from poplite.simulator.strict.looks import MovedRows
 from poplite.simulator.strict.replay import Replay
 from poplite.simulator.strict.shadow import Moving
-from poplite.vertex.compute import flow_of
+from poplite.vertex.compute.data_flow import flow_of
 
 # -- Ctrl-C ----------------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from helpers.vertices import MK2, Dot, Sort, slots
 from poplite.ops.fuse.classes import class_of
 from poplite.ops.fuse.recipe import Body, Line, ReductionRecipe
 from poplite.simulator.pricing import is_data_dependent, slots_of
-from poplite.vertex.compute import flow_of
+from poplite.vertex.compute.data_flow import flow_of
 
 
 class Bump(pl.Vertex):

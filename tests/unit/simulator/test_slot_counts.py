@@ -17,7 +17,7 @@ from helpers.running import simulated, words_of
 from poplite.executable.executable import Checks
 from poplite.report.execution import ExecutionStep
 from poplite.simulator.pricing import deciding_fields
-from poplite.vertex.compute import DataFlow, flow_of
+from poplite.vertex.compute.data_flow import DataFlow, flow_of
 
 
 class Long(pl.Vertex):

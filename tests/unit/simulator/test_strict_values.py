@@ -12,7 +12,7 @@ import poplite as pl
 from helpers.depth import deep, values_only
 from helpers.running import both_forms, interpreted_sooner
 from poplite.simulator.strict.looks import FILLS, numbers_of
-from poplite.vertex.compute import flow_of, loops_of
+from poplite.vertex.compute.data_flow import flow_of, loops_of
 
 
 class Int(pl.Vertex):

@@ -16,7 +16,7 @@ import pytest
 import poplite as pl
 from helpers.depth import deep, thinned
 from helpers.running import both_forms, load, words_of
-from poplite.vertex.compute import check, code_identity, code_of, remembered
+from poplite.vertex.compute.identity import check, code_identity, code_of, remembered
 from poplite.vertex.compute.source_text import copied
 
 T = TypeVar("T")

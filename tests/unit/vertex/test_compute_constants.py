@@ -17,8 +17,8 @@ from helpers.depth import thinned
 from helpers.running import interpreted_sooner, load
 from poplite.errors import VertexCompileError
 from poplite.types import ElementType
-from poplite.vertex.compute import check
 from poplite.vertex.compute.arithmetic import wrap
+from poplite.vertex.compute.identity import check
 
 HEAD = """
 import math

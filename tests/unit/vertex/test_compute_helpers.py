@@ -16,7 +16,7 @@ import poplite as pl
 from helpers import running
 from helpers.depth import values_only
 from poplite.errors import TensorIndexError, VertexCompileError
-from poplite.vertex.compute import check, code_identity
+from poplite.vertex.compute.identity import check, code_identity
 
 HEAD = """
 import functools

@@ -23,8 +23,11 @@ from helpers.depth import deep
 from helpers.running import load
 from poplite.errors import TensorIndexError, UnknownField, VertexCompileError
 from poplite.ipu.codelets.file_text import codelet_file
-from poplite.vertex.compute import InterpretedSelf, check, compiled_form, interpreted, loops_of
 from poplite.vertex.compute.arithmetic import Kind
+from poplite.vertex.compute.data_flow import loops_of
+from poplite.vertex.compute.identity import check, compiled_form
+from poplite.vertex.compute.interpret import interpreted
+from poplite.vertex.compute.interpreted_fields import InterpretedSelf
 from poplite.vertex.vertex import Vertex
 
 F = np.float32

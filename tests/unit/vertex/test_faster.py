@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 import pytest
 
 import poplite as pl
-from poplite.vertex.compute import code_of, faster_form
+from poplite.vertex.compute.identity import code_of, faster_form
 
 T = TypeVar("T", pl.FLOAT, pl.INT)
 

@@ -13,7 +13,7 @@ import poplite as pl
 from helpers.depth import values_only
 from helpers.running import both_forms
 from helpers.vertices import declared
-from poplite.vertex.compute import code_identity
+from poplite.vertex.compute.identity import code_identity
 
 T = TypeVar("T", bound=pl.ElementType[Any])
 
