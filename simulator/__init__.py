@@ -8,6 +8,6 @@ from typing import TYPE_CHECKING
 from poplite.public import loaded_on_use
 
 if TYPE_CHECKING:
-    from poplite.simulator.pricing import slots_of as slots_of
+    from poplite.simulator.pricing.class_slots import slots_of as slots_of
 
 __all__, __getattr__, __dir__ = loaded_on_use(__name__)

@@ -13,11 +13,3 @@ most.  For two more loops, of a few instructions each, the estimates are 25 % an
 the first, poplite assumed a hardware repeat that was not used; the second reloaded its bound in
 each iteration.
 """
-
-from poplite.simulator.pricing.class_slots import (
-    Priced as Priced,
-    deciding_fields as deciding_fields,
-    flops_of as flops_of,
-    is_data_dependent as is_data_dependent,
-    slots_of as slots_of,
-)

@@ -79,7 +79,7 @@ def counting_candidates(executable: Executable) -> Iterator[type[Vertex]]:
 
 def deciding_fields(executable: Executable, number: int) -> Mapping[type[Vertex], frozenset[str]]:
     """Return the edges on whose data the cycles of a compute set depend, by class."""
-    from poplite.simulator.pricing import deciding_fields
+    from poplite.simulator.pricing.class_slots import deciding_fields
 
     target, is_uneven = executable.target, partial(_has_uneven_rows, executable, number)
     return {
@@ -111,7 +111,7 @@ def _has_uneven_rows(executable: Executable, number: int, cls: type[Vertex]) -> 
 
 
 def _is_data_dependent(cls: type[Vertex], target: Target, *, is_uneven: bool) -> bool:
-    from poplite.simulator.pricing import is_data_dependent
+    from poplite.simulator.pricing.class_slots import is_data_dependent
 
     return is_data_dependent(cls, target, is_uneven=is_uneven)
 
@@ -311,7 +311,7 @@ def known_slots(family: VertexCosts, target: Target) -> tuple[Series, Source]:
     """Return the slots of each vertex of an uncounted family, and their source."""
     if family.slots is not None:
         return family.slots, "given" if family.source == "given" else "formula"
-    from poplite.simulator.pricing import slots_of  # not needed with formulas only
+    from poplite.simulator.pricing.class_slots import slots_of  # not needed with formulas only
 
     assert family.shapes is not None, "automatic families have shapes"
     assert family.shape is not None, "automatic families have shapes"
@@ -325,7 +325,7 @@ def known_flops(family: VertexCosts, target: Target) -> int | None:
     """Return the floating-point operations of all vertices of a family; None if unknown."""
     if family.shapes is None or family.shape is None:
         return None if family.flops is None else family.flops.total()
-    from poplite.simulator.pricing import flops_of
+    from poplite.simulator.pricing.class_slots import flops_of
 
     flops, shape = flops_of(family.cls, family.shapes, target), family.shape
     if flops is None or shape.only is None:

@@ -14,7 +14,7 @@ import pytest
 import poplite as pl
 from helpers import pages
 from helpers.running import script
-from poplite.simulator.pricing import slots_of
+from poplite.simulator.pricing.class_slots import slots_of
 from poplite.vertex.fields import fields_of
 from poplite.vertex.vertex import has_compute
 

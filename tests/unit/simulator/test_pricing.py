@@ -16,7 +16,7 @@ from helpers.depth import deep
 from helpers.vertices import MK2, Dot, Sort, slots
 from poplite.ops.fuse.classes import class_of
 from poplite.ops.fuse.recipe import Body, Line, ReductionRecipe
-from poplite.simulator.pricing import is_data_dependent, slots_of
+from poplite.simulator.pricing.class_slots import is_data_dependent, slots_of
 from poplite.vertex.compute.data_flow import flow_of
 
 
@@ -256,7 +256,7 @@ SCRIPT = """
 import sys
 import numpy as np
 import poplite as pl
-from poplite.simulator.pricing import slots_of
+from poplite.simulator.pricing.class_slots import slots_of
 
 class Twice(pl.Vertex):
     x: pl.InOut[pl.Vector[pl.FLOAT]]

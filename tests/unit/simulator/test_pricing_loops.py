@@ -9,8 +9,8 @@ from hypothesis import given, strategies as st
 
 import poplite as pl
 from helpers.vertices import MK2, Dot, slots
-from poplite.simulator.pricing import slots_of
 from poplite.simulator.pricing.blocks import Pointers, blocks_of, loops_of, pointers_of
+from poplite.simulator.pricing.class_slots import slots_of
 from poplite.vertex.fields import fields_of
 
 MK1 = pl.Target(architecture="gc2")

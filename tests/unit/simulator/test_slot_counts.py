@@ -16,7 +16,7 @@ from helpers.depth import thinned
 from helpers.running import simulated, words_of
 from poplite.executable.executable import Checks
 from poplite.report.execution import ExecutionStep
-from poplite.simulator.pricing import deciding_fields
+from poplite.simulator.pricing.class_slots import deciding_fields
 from poplite.vertex.compute.data_flow import DataFlow, flow_of
 
 
@@ -603,7 +603,7 @@ def test_where_both_exist_the_count_is_the_estimate(
 
     estimated = total("fast")
     monkeypatch.setattr(DataFlow, "may_depend_on_data", True)
-    monkeypatch.setattr("poplite.simulator.pricing.is_data_dependent", lambda *_, **__: True)
+    monkeypatch.setattr("poplite.simulator.pricing.class_slots.is_data_dependent", lambda *_, **__: True)
     counted = total(checks)
     assert (estimated.vertex_types[0].source, counted.vertex_types[0].source) == (
         "estimated",

@@ -16,7 +16,7 @@ from poplite.executable.executable import Checks
 from poplite.report.execution import ExecutionStep
 from poplite.simulator.accounts import Accounts
 from poplite.simulator.codegen.compute_code import MOST_COUNTED
-from poplite.simulator.pricing import slots_of
+from poplite.simulator.pricing.class_slots import slots_of
 from poplite.vertex.vertex import Vertex
 
 
