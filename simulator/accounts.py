@@ -48,12 +48,7 @@ from poplite.machine.target import Target
 from poplite.report.execution import ExecutionStep, Phase, Source, TypeCycles
 from poplite.report.per_tile import PerTile
 from poplite.report.program_tree import Programs
-from poplite.simulator.run.slot_counts import (
-    SlotTotals,
-    cycles_around,
-    known_flops,
-    known_slots,
-)
+from poplite.simulator.run.slot_counts import SlotTotals, cycles_around, known_flops, known_slots
 from poplite.vertex.from_source import is_generated
 from poplite.vertex.vertex import Vertex
 

@@ -46,7 +46,7 @@ from poplite.executable.parts import (
 )
 from poplite.frozen import frozen
 from poplite.jit.kernels_written import GAINED, INCOMPLETE, LOSSY
-from poplite.simulator.engine import Simulator
+from poplite.simulator.engine import Simulated, Simulator
 from poplite.simulator.reporting import Stretches, accesses_of, bytes_of_fields, moved
 from poplite.simulator.run.slot_counts import counting_candidates, deciding_fields
 from poplite.simulator.run.touched import FieldElements, gathered_from, ranges, touched
@@ -67,7 +67,6 @@ from poplite.vertex.compute.data_flow import flow_of
 from poplite.vertex.vertex import Vertex
 
 if TYPE_CHECKING:
-    from poplite.simulator.engine import Simulated
     from poplite.simulator.engine_arguments import Setup, Source
 
 

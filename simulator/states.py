@@ -41,13 +41,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
-from poplite.codec.archive import (
-    MANIFEST,
-    ArrayReader,
-    undamaged,
-    unpacked,
-    write_members,
-)
+from poplite.codec.archive import MANIFEST, ArrayReader, undamaged, unpacked, write_members
 from poplite.codec.loading import Format, Malformed, shown
 from poplite.errors import FileLoadError
 from poplite.executable import encoding as op

@@ -56,14 +56,7 @@ from poplite.graph.compute_sets.edge_table import EdgeTable, EdgeTables, FieldRu
 from poplite.graph.graph import Graph
 from poplite.graph.space import Variable
 from poplite.graph.tensor.tensor_text import element_text
-from poplite.program import (
-    Block,
-    Execute,
-    Program,
-    Sequence as InOrder,
-    WriteUndef,
-    children_first,
-)
+from poplite.program import Block, Execute, Program, Sequence as InOrder, WriteUndef, children_first
 from poplite.source import SourceLocation
 from poplite.view import runs, storages
 

@@ -70,7 +70,6 @@ if TYPE_CHECKING:
     from poplite.graph.compute_sets.edge_table import EdgeTable
     from poplite.graph.graph import Graph
     from poplite.graph.space import Variable
-    from poplite.machine.target import Target
 
 
 class VertexBytes:

@@ -25,13 +25,7 @@ import numpy.typing as npt
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series
 from poplite.errors import SizeOverflowError
-from poplite.executable.encoding import (
-    Columns,
-    Forms,
-    Moves,
-    bound_rows,
-    forms_of,
-)
+from poplite.executable.encoding import Columns, Forms, Moves, bound_rows, forms_of
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.vertex_block import VertexTiles
 from poplite.graph.space import COMMON

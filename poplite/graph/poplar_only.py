@@ -24,21 +24,18 @@ from poplite.errors import (
     did_you_mean,
 )
 from poplite.graph import compute_sets, connect
-from poplite.graph.host import DataStream, ReplicatedStreamMode
-from poplite.graph.space import Variable
+from poplite.graph.host import DataStream, ReplicatedStreamMode, TypeLike
+from poplite.graph.space import ShapeLike, Variable
 from poplite.graph.tensor.tensor import Tensor, of_variable
 from poplite.machine.option_flags import checked_options
 from poplite.text import clipped, integer_or_none, of_type
-from poplite.types import HALF, element_type as _element_type, unmasked
+from poplite.types import HALF, ElementTypeLike, element_type as _element_type, unmasked
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from poplite.graph.compute_sets.compute_set import ComputeSet, FieldRef, VertexInstance
     from poplite.graph.graph import Graph
-    from poplite.graph.host import TypeLike
-    from poplite.graph.space import ShapeLike
-    from poplite.types import ElementTypeLike
     from poplite.vertex.vertex import Vertex
 
 

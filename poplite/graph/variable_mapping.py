@@ -45,10 +45,7 @@ import numpy.typing as npt
 from poplite.arrays.intervals import Int64, Interval, merge, overlay, paint, sorted_order
 from poplite.errors import SizeOverflowError
 from poplite.jit.build import address, native
-from poplite.jit.kernels_tiles import (
-    cut_runs as cut_runs_kernel,
-    cut_strided as cut_strided_kernel,
-)
+from poplite.jit.kernels_tiles import cut_runs as cut_runs_kernel, cut_strided as cut_strided_kernel
 
 if TYPE_CHECKING:
     from poplite.arrays.series import Digit

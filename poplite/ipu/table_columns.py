@@ -34,12 +34,7 @@ from poplite.graph.host import DataStream, DataStreamType, HostFunction
 from poplite.graph.space import Variable
 from poplite.ipu.codelets.function import ELEMENTS
 from poplite.program import PrintTensor
-from poplite.types import (
-    QUARTER,
-    QUARTER_METADATA,
-    UNSIGNED_CHAR,
-    ElementType,
-)
+from poplite.types import QUARTER, QUARTER_METADATA, UNSIGNED_CHAR, ElementType
 from poplite.view import Storage, View, runs
 
 MAGIC = b"poplite\0"

@@ -302,14 +302,7 @@ class TargetContext(cpu.CPUContext):
     def load_additional_registries(self) -> None:
         """Install the code generation that vertices need."""
         # Importing these modules fills Numba's builtin registry.
-        from numba.cpython import (  # noqa: F401
-            builtins,
-            iterators,
-            mathimpl,
-            numbers,
-            rangeobj,
-            tupleobj,
-        )
+        from numba.cpython import builtins, iterators, mathimpl, numbers, rangeobj, tupleobj  # noqa: F401
 
         self.install_registry(mathimpl.registry)
         self.install_registry(lowerings)

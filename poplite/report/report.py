@@ -20,7 +20,7 @@ from poplite.errors import (
 from poplite.files import checked_path, read_content, replacing
 from poplite.frozen import frozen
 from poplite.report.compilation import Compilation
-from poplite.report.execution import TIME_PARTS, BetweenRanks, Execution, Measured
+from poplite.report.execution import TIME_PARTS, BetweenRanks, Execution, ExecutionStep, Measured
 from poplite.report.validate import Known, Rule, checked
 from poplite.source import here
 from poplite.text import amount, clipped, integer_or_none
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from poplite.report.diff import ReportDiff
-    from poplite.report.execution import ExecutionStep
     from poplite.report.findings import Insights
     from poplite.report.trace import Trace
 

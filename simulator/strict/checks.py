@@ -39,12 +39,7 @@ from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.host_tensors import HostAccess
 from poplite.simulator.running import Peers
 from poplite.simulator.strict.error_texts import ProgramRow
-from poplite.simulator.strict.looks import (
-    UNLIMITED,
-    CompiledLook,
-    LaunchOf,
-    plan_of_copy,
-)
+from poplite.simulator.strict.looks import UNLIMITED, CompiledLook, LaunchOf, plan_of_copy
 from poplite.simulator.strict.replay import Replay, Runner
 from poplite.simulator.strict.shadow import (
     Moving,

@@ -267,9 +267,7 @@ class VertexInstance:
         >>> vertex.field_info("x").size
         8
         """
-        from poplite.graph.compute_sets.perf_estimates import (
-            field_data,  # it imports this module
-        )
+        from poplite.graph.compute_sets.perf_estimates import field_data  # it imports this module
 
         return field_data(self[field])
 

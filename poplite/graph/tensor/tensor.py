@@ -64,14 +64,9 @@ from poplite.errors import (
 from poplite.expr.numpy_names import refuse_absent_names
 from poplite.expr.operand import Operand
 from poplite.files import check_stream
-from poplite.graph.space import check_same_metadata, initial_metadata, metadata_of
+from poplite.graph.space import Variable, check_same_metadata, initial_metadata, metadata_of
 from poplite.graph.tensor import arguments, tensor_text
-from poplite.graph.tensor.arguments import (
-    no_length,
-    no_tensor,
-    no_values,
-    refuse_operators,
-)
+from poplite.graph.tensor.arguments import no_length, no_tensor, no_values, refuse_operators
 from poplite.graph.tensor.regions import VarRegions, region_chunks, var_regions
 from poplite.graph.tensor.tensor_text import Explanation, explain
 from poplite.poplar.callable_values import CalledInt, CalledShape, CalledText
@@ -94,7 +89,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from poplite.graph.graph import Graph
-    from poplite.graph.space import Variable
     from poplite.poplar.spellings import TensorSpelling
 
     IntArray = npt.NDArray[np.integer[Any]]

@@ -603,7 +603,9 @@ def test_where_both_exist_the_count_is_the_estimate(
 
     estimated = total("fast")
     monkeypatch.setattr(DataFlow, "may_depend_on_data", True)
-    monkeypatch.setattr("poplite.simulator.pricing.class_slots.is_data_dependent", lambda *_, **__: True)
+    monkeypatch.setattr(
+        "poplite.simulator.pricing.class_slots.is_data_dependent", lambda *_, **__: True
+    )
     counted = total(checks)
     assert (estimated.vertex_types[0].source, counted.vertex_types[0].source) == (
         "estimated",
