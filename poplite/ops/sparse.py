@@ -39,7 +39,7 @@ from poplite.program.control import check_graph
 from poplite.program.recording import Recorder, recorder
 from poplite.text import clipped, of_type
 from poplite.types import FLOAT, UNSIGNED_INT, ElementType, ElementTypeLike, element_type, unmasked
-from poplite.vertices.sparse import SparseDots, SparseRows, sparse_rows
+from poplite.vertices.linear import SparseDots, SparseRows, sparse_rows
 
 MOST = 2**63 - 1
 """The largest index in a pattern."""

@@ -370,7 +370,7 @@ CHECKED: Mapping[Key, Mapping[str, Any]] = {
         ("vertices/reduce.py", f"{how}ColumnsOfTile"): COLUMNS
         for how in ("All", "Any", "Max", "Min", "Product", "Sum")
     },
-    ("vertices/sparse.py", "SparseRows"): NON_ZEROS,
+    ("vertices/linear.py", "SparseRows"): NON_ZEROS,
 }
 """The arguments of `check_faster` for each class, by file and name, beside those by default."""
 

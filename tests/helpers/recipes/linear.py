@@ -185,9 +185,6 @@ REFLECTORS: dict[Key, Recipe] = {
 # -- sparse products -------------------------------------------------------------------------------
 
 
-SPARSE_FILE = "vertices/sparse.py"
-
-
 def fields(rng: np.random.Generator) -> tuple[Values, npt.NDArray[Any], npt.NDArray[Any]]:
     """Return what all have, the row of each non-zero, and x."""
     rows, count, met = (int(v) for v in rng.integers((0, 0, 1), (9, 30, 9)))
@@ -227,8 +224,8 @@ def dots(rng: np.random.Generator) -> tuple[Values, Expected]:
 
 
 SPARSE_PRODUCTS: dict[Key, Recipe] = {
-    (SPARSE_FILE, "SparseDots"): dots,
-    (SPARSE_FILE, "SparseRows"): rows_of,
+    (FILE, "SparseDots"): dots,
+    (FILE, "SparseRows"): rows_of,
 }
 
 RECIPES = FACTORISATIONS | REFLECTORS | SPARSE_PRODUCTS
