@@ -16,7 +16,7 @@ from poplite.public import loaded_on_use
 
 if TYPE_CHECKING:
     from poplite.ipu.building import export as export
-    from poplite.ipu.codelets.file_text import codelet_text as codelet_text
+    from poplite.ipu.codelet_file import codelet_text as codelet_text
     from poplite.ipu.device import Device as Device
     from poplite.ipu.linting import Finding as Finding, lint as lint
 

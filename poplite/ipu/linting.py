@@ -44,7 +44,7 @@ from poplite.graph.compute_sets.vertex_block import VertexBlock
 from poplite.graph.graph import Graph
 from poplite.graph.space import Variable
 from poplite.graph.tensor.tensor_text import element_text
-from poplite.ipu.codelets.file_text import own_text
+from poplite.ipu.codelet_file import own_text
 from poplite.report.execution import Cause
 from poplite.source import SourceLocation
 from poplite.text import amount, clipped, of_type

@@ -22,7 +22,7 @@ from poplite.expr.tree import Expr
 from poplite.frozen import frozen
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ipu.codelets.file_text import declared_fields
+from poplite.ipu.codelet_file import declared_fields
 from poplite.ipu.device import Device
 from poplite.machine.floating_point import FloatingPointBehaviour
 from poplite.machine.target import Target

@@ -32,7 +32,7 @@ from poplite.graph.compute_sets.vertex_block import EdgeRuns, Edges
 from poplite.graph.graph import Graph
 from poplite.graph.host import DataStream, DataStreamType, HostFunction
 from poplite.graph.space import Variable
-from poplite.ipu.codelets.function import ELEMENTS
+from poplite.ipu.codelet_function import ELEMENTS
 from poplite.program import PrintTensor
 from poplite.types import QUARTER, QUARTER_METADATA, UNSIGNED_CHAR, ElementType
 from poplite.view import Storage, View, runs

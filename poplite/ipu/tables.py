@@ -51,8 +51,8 @@ from poplite.graph.compute_sets.edge_table import EdgeTable, EdgeTables, Family,
 from poplite.graph.compute_sets.vertex_block import Edges, VertexBlock
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ipu.codelets.file_text import CodeletFile, codelet_file, declared_fields
-from poplite.ipu.codelets.function import member
+from poplite.ipu.codelet_file import CodeletFile, codelet_file, declared_fields
+from poplite.ipu.codelet_function import member
 from poplite.ipu.table_columns import (
     ALIGNMENT,
     NONE,

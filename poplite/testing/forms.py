@@ -29,8 +29,8 @@ from poplite.frozen import frozen
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ipu.building import compile_with, cpp_compiler
-from poplite.ipu.codelets.file_text import CodeletFile, codelet_file, declared_fields
-from poplite.ipu.codelets.function import member
+from poplite.ipu.codelet_file import CodeletFile, codelet_file, declared_fields
+from poplite.ipu.codelet_function import member
 from poplite.machine.target import Target
 from poplite.program import Execute
 from poplite.simulator.engine import Engine

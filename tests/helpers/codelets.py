@@ -16,7 +16,7 @@ import pytest
 
 from poplite.errors import FileLoadError
 from poplite.ipu.building import cpp_compiler
-from poplite.ipu.codelets.file_text import declared_fields
+from poplite.ipu.codelet_file import declared_fields
 from poplite.testing.forms import (
     EXACT as EXACT,
     CompiledCodelets as CompiledCodelets,

@@ -131,7 +131,7 @@ LOADED_BY_NAME = {
     "graph.saving": "what writes and reads graphs, with their programs",
     "executable.executable_file": "the vertex library, where files name classes of it",
     "ipu.building": "the folder of the host program",
-    "ipu.codelets.file_text": "the folder of texts in C++",
+    "ipu.codelet_file": "the folder of texts in C++",
     "jit.build": "what compiles a kernel, in any process",
     "simulator.codegen.driver": "what compiles a driver, in any process",
     "simulator.compiled_parts": "where the engine's own kernels are",

@@ -37,8 +37,8 @@ from helpers.recipes import RECIPES
 from helpers.vertices import Key, vertex_classes
 from poplite import ops
 from poplite.errors import VertexCompileError
-from poplite.ipu.codelets.file_text import codelet_file
-from poplite.ipu.codelets.function import identifier
+from poplite.ipu.codelet_file import codelet_file
+from poplite.ipu.codelet_function import identifier
 from poplite.ipu.tables import tables_of
 from poplite.testing import forms
 from poplite.types import ELEMENT_TYPES, element_type

@@ -20,7 +20,7 @@ from helpers.depth import deep, examples
 from helpers.running import load
 from helpers.vertices import vertex_classes
 from poplite.ipu import Finding
-from poplite.ipu.codelets.file_text import codelet_file
+from poplite.ipu.codelet_file import codelet_file
 from poplite.ipu.linting import emulated, findings_text, is_placed
 from poplite.testing.forms import classes_of
 from poplite.vertex.vertex import MultiVertex, Vertex, has_compute

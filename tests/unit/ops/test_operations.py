@@ -16,7 +16,7 @@ import poplite as pl
 from helpers.depth import deep, values_only
 from helpers.made import tiles_made
 from poplite import ops
-from poplite.ipu.codelets.file_text import codelet_file
+from poplite.ipu.codelet_file import codelet_file
 from poplite.ops import linalg, nn, random
 from poplite.ops.control import counted_loop
 from poplite.ops.fuse.classes import class_of, display_name

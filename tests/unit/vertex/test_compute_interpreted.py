@@ -22,7 +22,7 @@ import poplite as pl
 from helpers.depth import deep
 from helpers.running import load
 from poplite.errors import TensorIndexError, UnknownField, VertexCompileError
-from poplite.ipu.codelets.file_text import codelet_file
+from poplite.ipu.codelet_file import codelet_file
 from poplite.vertex.compute.arithmetic import Kind
 from poplite.vertex.compute.data_flow import loops_of
 from poplite.vertex.compute.identity import check, compiled_form

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 
-from poplite.ipu.codelets.function import (
+from poplite.ipu.codelet_function import (
     ELEMENTS,
     NUMBERS,
     PRIMARY,

@@ -22,8 +22,8 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from poplite.ipu.codelets.expressions import ExpressionWriter, element_term, returns
-from poplite.ipu.codelets.function import (
+from poplite.ipu.codelet_expressions import ExpressionWriter, element_term, returns
+from poplite.ipu.codelet_function import (
     ELEMENTS,
     INDENT,
     NUMBERS,

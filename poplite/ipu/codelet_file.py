@@ -18,7 +18,7 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 from poplite.errors import ElementTypeError, VertexCompileError
-from poplite.ipu.codelets.function import (
+from poplite.ipu.codelet_function import (
     ELEMENTS,
     CodeletFunction,
     identifier,
@@ -26,7 +26,7 @@ from poplite.ipu.codelets.function import (
     member,
     unused,
 )
-from poplite.ipu.codelets.statements import function_text
+from poplite.ipu.codelet_statements import function_text
 from poplite.text import clipped, items_or_none
 from poplite.types import QUARTER, QUARTER_METADATA
 from poplite.vertex.compute.arithmetic import Kind
