@@ -59,11 +59,11 @@ from poplite.mpi.transport import OtherRanks
 from poplite.report.execution import BetweenRanks
 from poplite.simulator import states
 from poplite.simulator.accounts import Accounts
+from poplite.simulator.engine import Simulated
 from poplite.simulator.engine_arguments import LoadedPrograms, Setup, Source, check_root
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.host_tensors import ByMoves, ByView, HostAccess
 from poplite.simulator.run.slot_counts import SlotTotals
-from poplite.simulator.simulated import Simulated
 from poplite.text import amount, clipped, integer_or_none, of_type
 from poplite.view import runs
 

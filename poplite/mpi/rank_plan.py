@@ -31,7 +31,7 @@ from poplite.arrays.intervals import Int64
 from poplite.compile.lower_copies import NO_MOVES
 from poplite.compile.places import joined_columns
 from poplite.cost.step_cost import tile_cycles
-from poplite.executable import encoding as op, steps as compiled
+from poplite.executable import encoding as op, parts as compiled
 from poplite.executable.encoding import COUNT_WORD, Code, Moves, joined_moves, positions
 from poplite.executable.executable import Executable
 from poplite.frozen import frozen

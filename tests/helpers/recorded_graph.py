@@ -18,8 +18,8 @@ import numpy as np
 import poplite as pl
 from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ipu.codelets.file_text import CodeletFile, declared_fields
-from poplite.ipu.codelets.function import member
+from poplite.ipu.codelet_file import CodeletFile, declared_fields
+from poplite.ipu.codelet_function import member
 from poplite.program.base import FunctionCall
 from poplite.types import (
     BOOL,

@@ -23,7 +23,7 @@ from helpers.ranks import differences, ended, needs_mpi, on_ranks
 from helpers.running import LIMIT, ROOT, python
 from poplite.executable import encoding as op
 from poplite.executable.executable import Executable
-from poplite.executable.steps import ComputeStep
+from poplite.executable.parts import ComputeStep
 from poplite.mpi.device import between_ranks
 from poplite.mpi.messages import EVERYONE, owners_of
 from poplite.mpi.rank_plan import RankPlan, equal_cut, rank_plan
