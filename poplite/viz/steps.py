@@ -50,9 +50,9 @@ import numpy.typing as npt
 from poplite.arrays.intervals import Int64
 from poplite.errors import UnknownName, did_you_mean, listed
 from poplite.frozen import frozen
+from poplite.machine.target import Limit, limits_of
 from poplite.report import Report
 from poplite.report.execution import TIME_PARTS, ExecutionStep, TimePart, between_syncs
-from poplite.machine.target import Limit, limits_of
 from poplite.text import amount
 from poplite.viz.colours import PHASES, SPENT, WAITING as WAITING_ROLE, Part, Role
 from poplite.viz.draw.words import name_text, parts_of_name, share_text
