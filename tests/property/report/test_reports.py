@@ -245,6 +245,8 @@ REFUSED: list[tuple[str, Path, object, str | None]] = [
     ("branches", ("order", 0), [3, 1], "Report.order cannot be"),
     ("branches", ("order", 0), [0, 0], "Report.order cannot be"),
     ("branches", ("order", 0), [0, (1 << 27) + 1], "Report.order cannot be"),
+    ("branches", ("cut",), [1, 0], "Report.cut cannot be"),
+    ("branches", ("cut",), [1 << 20], "Report.cut cannot be"),
     ("branches", (*VARIABLE, "element_type"), "X", "Variable.element_type cannot be 'X'"),
     ("branches", (*VARIABLE, "shape"), [2], "in a Variable, pieces must ascend"),
     ("branches", (*VARIABLE, "first", "values"), [1, 2], "in a Variable, pieces must ascend"),
