@@ -12,14 +12,13 @@ from poplite.public import loaded_on_use
 if TYPE_CHECKING:
     from poplite.cost.exchange_cycles import (
         MovedPieces as MovedPieces,
-        exchange_phase as exchange_phase,
+        cycles_of_load as cycles_of_load,
         load_of as load_of,
     )
     from poplite.cost.model import step_costs as step_costs
     from poplite.cost.moved_data import (
         CopiedRows as CopiedRows,
-        copy_phase as copy_phase,
-        joined_rows as joined_rows,
+        cycles_of_rows as cycles_of_rows,
     )
     from poplite.cost.step_cost import slowest_tile as slowest_tile, tile_cycles as tile_cycles
 

@@ -350,13 +350,18 @@ def exchange_phase(
     pairs: TilePairs | None = None,
 ) -> PhaseCost:
     """Return the phase in which pieces move between the tiles of an IPU, or of several IPUs."""
+    columns = cycles_of_load(target, load), load.received, load.sent, load.controls
+    spreads = tuple([at_tiles(target.tiles, load.tiles, column) for column in columns])
+    return _phase(target, spreads, causes, buffers, pairs)
+
+
+def cycles_of_load(target: Target, load: Load) -> Int64:
+    """Return int64[n], the cycles after the sync of each tile that takes part."""
     costs = _constants(target)
     words = np.maximum(load.words_in, _words_out(costs, load))
     payload = -(-words * costs.word_bytes // costs.bytes_per_cycle)
-    cycles = np.maximum(load.first + np.maximum(payload, load.controls), load.last)
-    columns = cycles, load.received, load.sent, load.controls
-    spreads = tuple([at_tiles(target.tiles, load.tiles, column) for column in columns])
-    return _phase(target, spreads, causes, buffers, pairs)
+    cycles: Int64 = np.maximum(load.first + np.maximum(payload, load.controls), load.last)
+    return cycles
 
 
 def _words_out(costs: _Constants, load: Load) -> Int64:

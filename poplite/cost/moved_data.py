@@ -301,12 +301,17 @@ def copy_phase(
     target: Target, rows: CopiedRows, causes: tuple[Cause, ...], buffers: PerTile = NOTHING
 ) -> PhaseCost:
     """Return the phase in which rows are copied; `buffers` has the bytes to gather them in."""
-    num_bytes = _sums(rows.tile, rows.bytes, target.tiles)
-    cycles = _sums(rows.tile, cycles_of(target, rows), target.tiles)
-    cycles[num_bytes > 0] += _row_costs(target)[0]
+    cycles, copied = cycles_of_rows(target, rows), _sums(rows.tile, rows.bytes, target.tiles)
     return PhaseCost(
-        "copy", PerTile.of(cycles), copied=PerTile.of(num_bytes), buffers=buffers, causes=causes
+        "copy", PerTile.of(cycles), copied=PerTile.of(copied), buffers=buffers, causes=causes
     )
+
+
+def cycles_of_rows(target: Target, rows: CopiedRows) -> Int64:
+    """Return int64[tiles], the cycles in which each tile copies its rows."""
+    cycles = _sums(rows.tile, cycles_of(target, rows), target.tiles)
+    cycles[cycles > 0] += _row_costs(target)[0]
+    return cycles
 
 
 def cycles_of(target: Target, rows: CopiedRows) -> Int64:

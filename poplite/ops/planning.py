@@ -241,66 +241,101 @@ class Reads(NamedTuple):
 
     Attributes:
         mapping: the mapping of the variable.
-        size_bytes: the size of an element.
         tile: int64[n], the tile of each vertex.
         begin: int64[n], the first element.
         end: int64[n], one past the last.
     """
 
     mapping: TileMapping
-    size_bytes: int
     tile: Int64
     begin: Int64
     end: Int64
 
 
-def cycles_of_reads(target: Target, several: Sequence[Reads], *, once: bool = False) -> int:
+def cycles_of_reads(
+    target: Target, several: Sequence[Reads], size_bytes: int, *, once: bool = False
+) -> int:
     """Return the cycles by the cost model until all vertices have received their inputs.
 
-    Each item of `several` is for a different variable, and the ranges of a tile do not overlap;
-    with `once`, the ranges of different tiles do not overlap either.
+    Each item of `several` is for a different variable, whose elements have `size_bytes`, and the
+    ranges of a tile do not overlap; with `once`, the ranges of different tiles do not overlap
+    either.
     """
-    found, base = [], 0
-    for reads in several:
-        found.append(_moved(reads, base))
-        base += reads.mapping.num_elements + 1
-    rows = [rows for _, rows in found if len(rows.tile)]
-    cycles = cost.copy_phase(target, cost.joined_rows(rows), ()).cycles.most if rows else 0
-    pieces = _by_source(target, [pieces for pieces, _ in found])
+    # Between the addresses of two variables is one of neither.
+    bases = np.cumsum([0, *(reads.mapping.num_elements + 1 for reads in several)])[:-1]
+    pieces, rows = _moved(target, several, bases, size_bytes)
+    cycles = int(cost.cycles_of_rows(target, rows).max())
     if len(pieces.to):
-        phase = cost.exchange_phase(target, cost.load_of(target, [pieces], once), ())
-        cycles += phase.sync + phase.cycles.most
+        exchange = cost.cycles_of_load(target, cost.load_of(target, [pieces], once))
+        cycles += int(target.cost("sync_cycles") + exchange.max())
     return cycles
 
 
-def _moved(reads: Reads, base: int) -> tuple[cost.MovedPieces, cost.CopiedRows]:
+def _moved(
+    target: Target, several: Sequence[Reads], bases: Int64, size_bytes: int
+) -> tuple[cost.MovedPieces, cost.CopiedRows]:
     """Return the elements from other tiles, and the tile's own elements copied between them.
 
-    `base` is the address of the variable's first element.
+    The elements from other tiles are ordered by receiver and sender; `bases` are the addresses of
+    the first elements of the variables.
     """
-    order = np.lexsort((reads.begin, reads.tile))
-    tile, begin, end = (column[order] for column in reads[2:])
-    low, high, owner = reads.mapping.in_order()
+    tile, begin, end = _ranges(several, bases)
+    low, high, owner, place = _homes(several, bases)
     first = np.searchsorted(low, begin, side="right") - 1
     counts = np.searchsorted(low, end) - first
     stop = np.cumsum(counts)
     piece = np.arange(counts.sum()) + np.repeat(first - stop + counts, counts)
-    place = base + _places(owner, high - low) - low
-    source, to = owner[piece], np.repeat(tile, counts)
-    low, high, at = low[piece], high[piece], place[piece]
+    source, to, at = owner[piece], np.repeat(tile, counts), place[piece]
+    low, high = low[piece], high[piece]
     is_read = counts > 0
     low[(stop - counts)[is_read]], high[stop[is_read] - 1] = begin[is_read], end[is_read]
-    size, at = high - low, at + low
+    at += low
+    size = high - low
     is_own = source == to
     own, others = np.flatnonzero(is_own), np.flatnonzero(~is_own)
+    jumps = _next_to_own(own, to, low, high)
+    order = others[sorted_order((to * target.tiles + source)[others])]
+    width = np.full(len(order), size_bytes)
+    moved = cost.MovedPieces(source[order], to[order], at[order], size[order], width, jumps[order])
+    _note_first_jumps(moved, several, bases)
     vertex = np.searchsorted(stop, own, side="right")
     is_one_of_many = counts[vertex] > 1
     kept, vertex = own[is_one_of_many], vertex[is_one_of_many]
     into = low[kept] - begin[vertex]
-    rows = to[kept], vertex, at[kept], into, size[kept], np.full(len(kept), reads.size_bytes)
-    width = np.full(len(to), reads.size_bytes)
-    moved = cost.MovedPieces(source, to, at, size, width, _next_to_own(own, to, low, high))
-    return moved.ordered(others), cost.CopiedRows(*rows)
+    rows = to[kept], vertex, at[kept], into, size[kept], np.full(len(kept), size_bytes)
+    return moved, cost.CopiedRows(*rows)
+
+
+def _note_first_jumps(moved: cost.MovedPieces, several: Sequence[Reads], bases: Int64) -> None:
+    """Let the first piece of each variable that reaches a tile jump to the variable's vector."""
+    for base, reads in zip(bases, several, strict=True):
+        is_inside = (moved.at >= base) & (moved.at < base + reads.mapping.num_elements)
+        inside = np.flatnonzero(is_inside)
+        moved.jumps[inside[np.diff(moved.to[inside], prepend=-1) != 0]] = True
+
+
+def _ranges(several: Sequence[Reads], bases: Int64) -> tuple[Int64, Int64, Int64]:
+    """Return the tile, and the first and last address, of all reads, by tile and address."""
+    tile = np.concatenate([reads.tile for reads in several])
+    begin, end = (
+        np.concatenate([reads[side] + base for reads, base in zip(several, bases, strict=True)])
+        for side in (2, 3)
+    )
+    order = sorted_order(tile * (int(bases[-1]) + several[-1].mapping.num_elements) + begin)
+    return tile[order], begin[order], end[order]
+
+
+def _homes(several: Sequence[Reads], bases: Int64) -> tuple[Int64, Int64, Int64, Int64]:
+    """Return the intervals of variables on tiles, by address.
+
+    These are: first and last address, the tile, and the distance from an address to its place.
+    """
+    columns = []
+    for reads, base in zip(several, bases, strict=True):
+        low, high, owner = reads.mapping.in_order()
+        columns.append((low + base, high + base, owner, _places(owner, high - low) - low))
+    low, high, owner, place = map(np.concatenate, zip(*columns, strict=True))
+    return low, high, owner, place
 
 
 def _next_to_own(own: Int64, to: Int64, low: Int64, high: Int64) -> npt.NDArray[np.bool_]:
@@ -323,18 +358,6 @@ def _places(owner: Int64, size: Int64) -> Int64:
     places = np.empty_like(size)
     places[order] = np.cumsum(size[order]) - size[order]
     return places
-
-
-def _by_source(target: Target, several: Sequence[cost.MovedPieces]) -> cost.MovedPieces:
-    """Return the pieces of several variables by receiver and sender."""
-    every = cost.MovedPieces._make(map(np.concatenate, zip(*several, strict=True)))
-    order = sorted_order(every.to * target.tiles + every.source)
-    every = every.ordered(order)
-    variable = np.repeat(np.arange(len(several)), [len(pieces.to) for pieces in several])[order]
-    for number in range(len(several)):  # the first piece of each variable has its own address
-        own = np.flatnonzero(variable == number)
-        every.jumps[own[np.diff(every.to[own], prepend=-1) != 0]] = True
-    return every
 
 
 # -- whole graphs ----------------------------------------------------------------------------------

@@ -683,9 +683,8 @@ def _listed(numbers: Sequence[int]) -> str:
 
 def least_cycles(target: Target, layout: ProductLayout) -> int:
     """Return a lower bound on the cycles of all passes by the cost model."""
-    own = layout.slots * int(amp_cycles(*layout.block, *layout.request.kinds, target))
     others = _least_of_operands(target, layout) + _least_of_sums(target, layout)
-    return layout.num_passes * (own + others)
+    return layout.num_passes * (layout.cycles[1] + others)
 
 
 def _least_of_operands(target: Target, layout: ProductLayout) -> int:
@@ -695,7 +694,7 @@ def _least_of_operands(target: Target, layout: ProductLayout) -> int:
     right = part_sizes(target, layout, deep * width, tall)
     # Tiles (i, 0, l) of the first set, where blocks are complete.
     rows, columns = _complete(layout)
-    i, l = np.meshgrid(np.arange(rows), np.arange(columns), indexing="ij")  # noqa: E741
+    i, l = np.arange(rows)[:, None], np.arange(columns)  # noqa: E741
     tile = l * cuts * tall + i
     mate = tile ^ 1
     # The tiles of a pair receive parts that both need together; each receives half of the words.
@@ -772,19 +771,19 @@ def exact_cycles(target: Target, layout: ProductLayout) -> int:
     one = replace(layout, request=replace(request, m=m, n=n), passes=(1, 1))
     ((made, sums),) = passes_of(target, one, by_rows=False)
     size, tile, columns = request.element_type.size_bytes, made.tile, made.columns
-    left = planning.Reads(mapping_of_left(target, one), size, tile, *made.left)
-    right = planning.Reads(mapping_of_right(target, one), size, tile, *made.right)
+    left = planning.Reads(mapping_of_left(target, one), tile, *made.left)
+    right = planning.Reads(mapping_of_right(target, one), tile, *made.right)
     outputs, inputs = ((end - begin) // columns for begin, end in (made.out, made.right))
     taken = amp_cycles(outputs, inputs, columns, *request.kinds, target)
-    cycles = planning.cycles_of_reads(target, [left, right]) + _of_fullest(tile, taken)
+    cycles = planning.cycles_of_reads(target, [left, right], size) + _of_fullest(tile, taken)
     if sums is not None:
         vertex = np.repeat(sums.tile, np.diff(sums.first))
         size = request.partials.size_bytes
-        slices = planning.Reads(mapping_of_partials(target, one), size, vertex, *sums.slices)
+        slices = planning.Reads(mapping_of_partials(target, one), vertex, *sums.slices)
         kinds = request.partials, request.result
         added = sums.parts.end - sums.parts.begin
         taken = partials_cycles(added, layout.grid[1] - 1, *kinds, target)
-        cycles += planning.cycles_of_reads(target, [slices], once=True) + _of_fullest(
+        cycles += planning.cycles_of_reads(target, [slices], size, once=True) + _of_fullest(
             sums.tile, taken
         )
     return layout.num_passes * cycles

@@ -376,7 +376,8 @@ class ProductLayout:
     passes: tuple[int, int]
     cycles: Three
     held: tuple[int, int, int, int]
-    exact: int | None = None
+    # Equal layouts share their passes and mappings, before and after they are priced.
+    exact: int | None = field(default=None, compare=False)
 
     @property
     def tiles(self) -> int:
