@@ -187,7 +187,7 @@ def is_transpose(tensor: Tensor) -> bool:
     if view.shape != shape[::-1] or tensor.element_type is not variable.element_type:
         return False
     entire = all_of(space, shape)
-    return view == entire.dim_shuffle(range(len(shape))[::-1]) and view != entire
+    return view != entire and view == entire.dim_shuffle(range(len(shape))[::-1])
 
 
 def placement(tensor: Tensor, regions: int, limit: int) -> str:
