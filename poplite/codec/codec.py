@@ -522,7 +522,9 @@ class RecordCoder(Coder):
                     differ = [part is not usual for part in column]
                     if True not in differ:
                         continue
-                    column, rows = list(compress(column, differ)), list(compress(found, differ))
+                    if False in differ:
+                        column = list(compress(column, differ))
+                        rows = list(compress(found, differ))
                 kinds = set(map(type, column))
                 is_written = kinds == {coder.as_is}
                 if not is_written:
