@@ -84,7 +84,7 @@ from poplite.text import amount, clipped
 from poplite.types import QuarterMetadata, metadata_edge, unmasked
 from poplite.vertex.fields import PLAIN, Field
 from poplite.vertex.vertex import RESERVED_NAMES, Vertex
-from poplite.view import View, address_at, concat_slices, num_runs, runs, storages
+from poplite.view import View, address_at, concat_slices, is_contiguous, runs, storages
 
 Rule = Callable[[int], None]
 """A check of one vertex, by its position among those added, that raises its error."""
@@ -584,7 +584,7 @@ def _of_flat(flat: View, length: Series, rows: Series) -> Edges:
     # Edges usually resemble each other: if the first shows that elements are not consecutive, no
     # runs are listed; nor are runs cut at the edges if there are more runs than edges.
     first = int(length.array()[0]) if length.count else 0
-    if num_runs(flat.slice(0, first, 0)) > 1:
+    if not is_contiguous(flat.slice(0, first, 0)):
         return apart
     begin, count = runs(flat)
     if len(begin) > length.count:
