@@ -32,7 +32,8 @@ from poplite.ops.products.convolution_plan import (
     exact_cycles as exact_convolution_cycles,
     ranked,
 )
-from poplite.ops.products.matmul import cheapest_ways, exact_cycles, planned
+from poplite.ops.products.matmul import planned
+from poplite.ops.products.matmul_plan import cheapest_ways, exact_cycles
 from poplite.vertices.random import words_reference
 from rows import BLAS_SPINS, SETTLING, Row, check, in_turn, run
 

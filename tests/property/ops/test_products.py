@@ -20,14 +20,7 @@ from helpers.depth import deep, examples, forms, interpreted, thinned, values_on
 from helpers.running import words_of
 from poplite import ops
 from poplite.ops.planning import cycles_of_graph
-from poplite.ops.products.matmul import (
-    MatMulPlan,
-    cheapest_ways,
-    exact_cycles,
-    least_cycles,
-    planned,
-    ranked,
-)
+from poplite.ops.products.matmul import MatMulPlan, planned, ranked
 from poplite.ops.products.matmul_layout import (
     Multiplication,
     ProductLayout,
@@ -36,6 +29,7 @@ from poplite.ops.products.matmul_layout import (
     product_of,
     right_of,
 )
+from poplite.ops.products.matmul_plan import cheapest_ways, exact_cycles, least_cycles
 from poplite.program.recording import Recorder
 
 # -- dense products --------------------------------------------------------------------------------
