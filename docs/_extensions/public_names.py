@@ -156,6 +156,22 @@ def add_poplar_declarations(
         lines += ["", *(f"| Poplar: ``{row.declaration}``" for row in rows), ""]
 
 
+def add_link_to_rules(
+    app: Sphinx, what: str, name: str, value: Any, options: Any, lines: list[str]
+) -> None:
+    """Add a link to the page with the rules to the docstring of a function in PopLibs' spelling."""
+    if what == "function" and name.startswith("poplite.compat."):
+        lines += ["", ":doc:`Rules and forms </poplar-names>`", ""]
+
+
+def keep_first_lines(
+    app: Sphinx, what: str, name: str, value: Any, options: Any, lines: list[str]
+) -> None:
+    """Keep napoleon from reading what is before a colon as the type of a property."""
+    if what in ("property", "attribute", "data") and lines:
+        lines.insert(0, "\\")  # an escaped end of line, of which nothing is shown
+
+
 # -- names in docstrings ---------------------------------------------------------------------------
 
 PACKAGES = ("ops", "ops.nn", "ops.linalg", "ops.random", "named", "testing", "viz")
@@ -240,7 +256,9 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("autodoc-skip-member", skip_fields_of_tuples)
     app.connect("autodoc-process-signature", plain_signature)
     app.connect("autodoc-process-docstring", say_which_error, priority=100)
+    app.connect("autodoc-process-docstring", keep_first_lines, priority=100)
     app.connect("autodoc-process-docstring", add_poplar_declarations, priority=900)
+    app.connect("autodoc-process-docstring", add_link_to_rules, priority=900)
     app.connect("doctree-read", resolve_types_exactly)
     app.connect("doctree-read", leave_out_objects)
     app.connect("source-read", lead_to_pages)

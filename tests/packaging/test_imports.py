@@ -253,6 +253,19 @@ def test_a_public_class_or_function_has_an_example(name: str) -> None:
     assert without == set()
 
 
+@pytest.mark.parametrize("name", [each for each in HELD if each.startswith("poplite.compat.")])
+def test_a_name_of_poplibs_has_a_line(name: str) -> None:
+    """The site adds the link to the rules."""
+    module = importlib.import_module(name)
+    values = {each: getattr(module, each) for each in module.__all__}
+    first = {
+        each: (inspect.getdoc(value) or "").partition("\n\n")[0]
+        for each, value in values.items()
+        if callable(value)
+    }
+    assert {each for each, text in first.items() if not text.endswith((".", "::"))} == set()
+
+
 def _used(text: str) -> set[tuple[str, str]]:
     """Return the modules of poplite that a text imports, each with a name that it takes from it."""
     tree, modules, used = ast.parse(text), {"pl": "poplite"}, set()

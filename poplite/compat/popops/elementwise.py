@@ -47,6 +47,7 @@ from poplite.compat.popops.expr import (
     TernaryOpType,
     UnaryOp,
     UnaryOpType,
+    described,
 )
 from poplite.compat.poputil import output_mapping
 from poplite.errors import (
@@ -128,6 +129,12 @@ _KNOWN = (
 
 _NEW, _IN_PLACE, _WITH_OUTPUT = "", "InPlace", "WithOutput"
 """The forms, by the suffixes of their names."""
+
+_RESULTS = {
+    _NEW: "into a new tensor",
+    _IN_PLACE: "in place of the first operand",
+    _WITH_OUTPUT: "into `out`",
+}
 
 
 @overload
@@ -353,7 +360,7 @@ def forms(name: str, operation: OpType) -> Forms:
         pairs = zip(names, defaults, strict=True)
         form.__signature__ = Signature([Parameter(n, _EITHER, default=d) for n, d in pairs])
         form.__name__ = form.__qualname__ = f"{name}{end}"
-        form.__doc__ = f"Record `popops::{form.__name__}`, see the module."
+        form.__doc__ = f"Record `popops::{form.__name__}`, {_RESULTS[end]}: {described(operation)}."
     return new, in_place, with_output
 
 

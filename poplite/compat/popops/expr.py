@@ -414,6 +414,30 @@ def Clamp(a: Any | Number, lower: Any | Number, upper: Any | Number) -> Any:
 
 _FUNCTIONS |= {"SELECT": Select, "CLAMP": Clamp}
 
+
+def _name_functions() -> None:
+    """Give functions that are made alike their names, and docstrings that name the operation."""
+    for name in __all__:
+        function = globals()[name]
+        operation = next((key for key, made in _FUNCTIONS.items() if made is function), "")
+        if operation and not function.__doc__:
+            kind = UnaryOpType if operation in UnaryOpType.__members__ else BinaryOpType
+            function.__name__ = function.__qualname__ = name
+            function.__doc__ = f"Return an expression, {described(kind[operation])}."
+
+
+def described(operation: _OperationType) -> str:
+    """Return a text that names an operation, and that of `poplite.ops` with the same meaning.
+
+    >>> described(UnaryOpType.ASIN), described(BinaryOpType.ADD)
+    ('`UnaryOpType.ASIN`, which is `ops.asin`', '`BinaryOpType.ADD`')
+    """
+    name = getattr(operation.meaning, "__name__", "")
+    same = getattr(ops, name, None) is operation.meaning
+    text = f"`{type(operation).__name__}.{operation.name}`"
+    return f"{text}, which is `ops.{name}`" if same else text
+
+
 _1, _2, _3, _4, _5, _6, _7, _8, _9, _10 = map(PlaceHolder, range(1, 11))
 _11, _12, _13, _14, _15, _16, _17, _18, _19, _20 = map(PlaceHolder, range(11, 21))
 
@@ -451,3 +475,5 @@ Max, Min = _binary("MAXIMUM"), _binary("MINIMUM")
 Shl, Shr, ShrSE = map(_binary, ("SHIFT_LEFT", "SHIFT_RIGHT", "SHIFT_RIGHT_SIGN_EXTEND"))
 VarianceToInvStdDev = _binary("VARIANCE_TO_INV_STD_DEV")
 InvStdDevToVariance = _binary("INV_STD_DEV_TO_VARIANCE")
+
+_name_functions()
