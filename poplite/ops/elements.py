@@ -43,6 +43,16 @@ def add(a: Operand | float, b: Operand | float) -> Expr:
 
     PopLibs: `Add`.
 
+    Args:
+        a: a tensor, an expression or a number, which takes the element type of the other operand.
+        b: the same; shapes are broadcast as in NumPy.
+
+    Raises:
+        ElementTypeError: for different element types, a type that has no such operation, or two
+            numbers.
+        SizeOverflowError: for a number that the type cannot hold.
+        TensorCreationError: for shapes that do not broadcast.
+
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
     >>> x + 1

@@ -585,7 +585,7 @@ def quantity_svg(
 ) -> SvgText:
     """Draw the tile map of what a report knows of every tile, as SVG.
 
-    It takes and raises what `quantity_text` does, but for what is of text alone.
+    Arguments and errors are those of `quantity_text`, without its options for text.
 
     Returns:
         The picture.
@@ -642,7 +642,7 @@ def memory_svg(
 ) -> SvgText:
     """Draw what every tile needs, and list what lies on the fullest one, as SVG.
 
-    It takes and raises what `memory_text` does, but for what is of text alone.
+    Arguments and errors are those of `memory_text`, without its options for text.
 
     Returns:
         The picture.
@@ -695,7 +695,7 @@ def liveness_text(
 def liveness_svg(report: Report, tile: int | str = WORST, *, top: int | None = None) -> SvgText:
     """Draw what a tile needs in each step, as SVG.
 
-    It takes and raises what `liveness_text` does, but for what is of text alone.
+    Arguments and errors are those of `liveness_text`, without its options for text.
 
     Returns:
         The picture.
@@ -748,7 +748,7 @@ def tile_text(
 def tile_svg(report: Report, tile: int, *, step: str | None = None) -> SvgText:
     """Draw the memory of a tile by address, and list what lies and runs there, as SVG.
 
-    It takes and raises what `tile_text` does, but for what is of text alone.
+    Arguments and errors are those of `tile_text`, without its options for text.
 
     Returns:
         The picture.

@@ -66,7 +66,19 @@ Dims = int | Sequence[int] | None
 
 
 def sum(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:  # noqa: A001
-    """Return the sum along dimensions.
+    """Return the sum along dimensions, in the element type of x.
+
+    For HALF, it is computed in FLOAT and rounded once; sums of integers wrap. The sum of no
+    elements is 0.
+
+    Args:
+        x: a tensor or an expression of numbers.
+        dims: a dimension or a list of them, negative ones from the last; by default all.
+        keepdims: whether the dimensions are kept, with size 1; otherwise they disappear.
+
+    Raises:
+        TensorIndexError: for a dimension that does not exist or is listed twice.
+        ElementTypeError: for elements that are not numbers, or an x that is a single number.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
@@ -77,7 +89,9 @@ def sum(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:  # no
 
 
 def prod(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:
-    """Return the product along dimensions.
+    """Return the product along dimensions; of no elements, 1.
+
+    Arguments and errors are those of `ops.sum`.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
@@ -91,6 +105,7 @@ def mean(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:
     """Return the mean of floats along dimensions: the sum, divided by the number of elements.
 
     For HALF, it is computed in FLOAT and rounded once, so the sum may exceed the range of HALF.
+    Without elements it is NaN. Arguments and errors are those of `ops.sum`, for floats only.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 8), "x")
@@ -110,7 +125,7 @@ def variance(x: Operand, dims: Dims = None, *, ddof: float = 0, keepdims: bool =
 
     Args:
         x: a tensor or an expression.
-        dims: as in all reductions.
+        dims: as in `ops.sum`.
         ddof: a number subtracted from the number of elements in the divisor: 1 for samples. If the
             difference is not positive, the result is infinity or NaN, as in NumPy.
         keepdims: whether the dimensions are kept, with size 1.
@@ -144,7 +159,7 @@ def norm(x: Operand, dims: Dims = None, *, ord: float = 2, keepdims: bool = Fals
 
     Args:
         x: a tensor or an expression.
-        dims: as in all reductions.
+        dims: as in `ops.sum`.
         ord: 1, the sum of absolute values; 2, the root of the sum of squares; or `math.inf`, the
             largest absolute value.
         keepdims: whether the dimensions are kept, with size 1.
@@ -174,7 +189,9 @@ def norm(x: Operand, dims: Dims = None, *, ord: float = 2, keepdims: bool = Fals
 
 
 def argmin(x: Operand, dim: int | None = None, *, keepdims: bool = False) -> Expr:
-    """Return the position of the smallest element, as UNSIGNED_INT: see `argmax`.
+    """Return the position of the smallest element, as UNSIGNED_INT.
+
+    Arguments and errors are those of `ops.argmax`, and so are ties and NaN.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
@@ -218,6 +235,11 @@ def argmax(x: Operand, dim: int | None = None, *, keepdims: bool = False) -> Exp
 def min(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:  # noqa: A001
     """Return the smallest element along dimensions, or NaN if there is any.
 
+    Arguments and errors are those of `ops.sum`.
+
+    Raises:
+        TensorCreationError: without elements along the dimensions.
+
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
     >>> min(x, -1)
@@ -228,6 +250,11 @@ def min(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:  # no
 
 def max(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:  # noqa: A001
     """Return the largest element along dimensions, or NaN if there is any.
+
+    Arguments and errors are those of `ops.sum`.
+
+    Raises:
+        TensorCreationError: without elements along the dimensions.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
@@ -240,6 +267,8 @@ def max(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:  # no
 def all(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:  # noqa: A001
     """Return whether all BOOL elements are true along dimensions.
 
+    Arguments and errors are those of `ops.sum`, for BOOL instead of numbers.
+
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
     >>> all(x > 0)
@@ -250,6 +279,8 @@ def all(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:  # no
 
 def any(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:  # noqa: A001
     """Return whether any BOOL element is true along dimensions.
+
+    Arguments and errors are those of `ops.sum`, for BOOL instead of numbers.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
@@ -459,6 +490,11 @@ def log_sum_exp(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Exp
     in the last place of the result or of the largest element, whichever is larger. If all elements
     are -inf, the result is -inf; with an inf it is inf, with a NaN it is NaN. For HALF, it is
     computed in FLOAT and rounded once. PopLibs: `LOG_ADD`.
+
+    Arguments and errors are those of `ops.sum`, for floats only.
+
+    Raises:
+        TensorCreationError: without elements along the dimensions.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
