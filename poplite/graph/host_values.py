@@ -27,6 +27,7 @@ import numpy.typing as npt
 from poplite.errors import (
     ElementTypeError,
     GraphMemoryAllocationError,
+    PopliteError,
     SizeOverflowError,
     TensorMetadataError,
 )
@@ -185,14 +186,7 @@ def converted_number(element: ElementClass, value: object) -> int | float | None
 
 
 def _as_array(element: ElementClass, value: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
-    unmasked(value, what)
-    if hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
-        value = np.from_dlpack(cast("Any", value))
-    try:
-        array = np.asarray(value)
-    except ValueError:  # ragged lists
-        array = np.empty(1, np.object_)
-        array[0] = value
+    array = _read_by_numpy(value, what)
     if array.dtype.kind == "O" and element.dtype.kind != "b":
         array = _without_objects(element, array, what)
     kind = array.dtype.kind
@@ -207,6 +201,27 @@ def _as_array(element: ElementClass, value: npt.ArrayLike, what: str) -> npt.NDA
             fix="convert it explicitly, e.g. with int(...) or array.astype(...)",
         )
     return array
+
+
+def _read_by_numpy(value: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
+    """Return values as an array; an array of another library may be out of NumPy's reach."""
+    try:
+        unmasked(value, what)
+        if hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
+            return np.from_dlpack(cast("Any", value))
+        return np.asarray(value)
+    except PopliteError:
+        raise
+    except ValueError:  # ragged lists
+        array = np.empty(1, np.object_)
+        array[0] = value
+        return array
+    except (BufferError, RuntimeError, TypeError) as error:
+        raise ElementTypeError(
+            f"{what}: NumPy cannot read the {type(value).__name__}",
+            found=str(error),
+            fix="copy it to a NumPy array first, in the memory of the host",
+        ) from error
 
 
 def _values_text(array: npt.NDArray[Any], element: ElementClass) -> str:

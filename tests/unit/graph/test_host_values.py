@@ -418,3 +418,31 @@ def test_arrays_come_through_dlpack() -> None:
     assert stored.tolist() == [[0, 3], [1, 4], [2, 5]]
     with pytest.raises(pl.ElementTypeError, match="cannot be stored as INT"):
         element_array(pl.INT, source, what="'a'")
+
+
+class OnAnotherDevice(OfAnotherLibrary):
+    """An array whose elements are not in the memory of the host."""
+
+    def __dlpack__(self, **how: Any) -> Any:
+        raise BufferError("the array is on device 0")
+
+
+class WithoutValues:
+    """What a library does not convert to a NumPy array."""
+
+    def __array__(self, *how: Any, **options: Any) -> Any:
+        raise RuntimeError("it needs a gradient")
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        (OnAnotherDevice(np.zeros(2)), "the array is on device 0"),
+        (WithoutValues(), "it needs a gradient"),
+    ],
+)
+def test_an_array_that_numpy_cannot_read_is_refused(source: Any, reason: str) -> None:
+    with pytest.raises(pl.ElementTypeError, match="'a': NumPy cannot read the") as caught:
+        element_array(pl.FLOAT, source, what="'a'")
+    assert caught.value.found == reason
+    assert "NumPy array first" in caught.value.fix
