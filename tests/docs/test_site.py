@@ -69,6 +69,19 @@ def test_other_sites_can_link_to_every_public_name(site: Path, package: str) -> 
     assert {f"{package}.{name}" for name in names if name not in aliases} - known == set()
 
 
+def test_each_function_of_poplibs_links_to_the_rules(site: Path) -> None:
+    page = (site / "reference" / "compat.html").read_text()
+    functions = page.split('<dl class="py function">')[1:]
+    assert len(functions) > 300
+    assert [each for each in functions if "poplar-names.html" not in each] == []
+
+
+def test_a_property_has_no_text_as_its_type(site: Path) -> None:
+    page = (site / "reference" / "named.html").read_text()
+    assert "The ids of the axis objects: axes" in page
+    assert '">Type<' not in page
+
+
 # -- tutorials -------------------------------------------------------------------------------------
 
 TUTORIALS: list[Path] = notebooks.TUTORIALS
