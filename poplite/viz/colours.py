@@ -1,7 +1,7 @@
-"""Roles and their colours: what a mark of any picture stands for, and how it looks everywhere.
+"""Roles and their colours: the meaning of marks, and their appearance in every picture.
 
-A `Role` has the words of a legend, a character for text, one for ASCII, a class for SVG and a
-colour of a terminal.  Pictures name roles; painters alone know how one looks.
+A `Role` contains the words of a legend, a character for text, one for ASCII, a class for SVG and a
+terminal colour.  Pictures name roles; only painters know their appearance.
 
 >>> [role.words for role in PHASES.values()][:3]
 ['compute', 'copied on its tile', 'exchange']
@@ -81,10 +81,10 @@ DARK = {
 
 @frozen
 class Role:
-    """What a mark stands for.
+    """The meaning of a mark.
 
     Attributes:
-        words: what a legend calls it.
+        words: its name in a legend.
         mark: its character.
         kind: its class in SVG, which `style_sheet` gives a colour.
         category: its colour in a terminal, by number; None for faint.
@@ -98,7 +98,7 @@ class Role:
     ascii: str = ""
 
     def character(self, *, ascii_only: bool) -> str:
-        """Return what one cell of it is in text.
+        """Return one cell of it in text.
 
         >>> PHASES["copy"].character(ascii_only=True)
         '%'
@@ -107,7 +107,7 @@ class Role:
 
     @property
     def ink(self) -> str:
-        """The class in SVG of text upon it.
+        """The class in SVG of text on it.
 
         >>> MEMORY["code"].ink, MEMORY["stacks"].ink
         ('k3', 'on-brown')
@@ -115,7 +115,7 @@ class Role:
         return f"k{self.kind[1:]}" if self.kind[1:].isdecimal() else f"on-{self.kind}"
 
     def solid(self) -> Role:
-        """Return the role as a full block in text, for bars beside which its words are written.
+        """Return the role as a full block in text, for bars with its words next to them.
 
         >>> MEMORY["code"].solid().mark
         '█'
@@ -124,7 +124,7 @@ class Role:
 
 
 Part: TypeAlias = PhaseKind | Literal["sync"]
-"""What a tile does at some time: a phase, or nothing until all tiles meet."""
+"""The activity of a tile: a phase, or waiting for all other tiles."""
 
 PHASES: Mapping[Part, Role] = {
     "compute": Role("compute", "█", "c0", 0, "#"),
@@ -136,10 +136,10 @@ PHASES: Mapping[Part, Role] = {
 }
 
 IDLE = Role("idle workers", "▔", "idle", ascii="-")
-"""What of the compute of a tile its workers have no work in."""
+"""The part of a tile's compute in which its workers are idle."""
 
 WAITING = Role("waiting for other tiles", ":", "waiting")
-"""A tile that has finished before others have; it is hatched, lest it be taken for a track."""
+"""Waiting of a tile that has finished before others; hatched to distinguish it from a track."""
 
 TIME: Mapping[str, Role] = {
     "compute": PHASES["compute"],
@@ -148,7 +148,7 @@ TIME: Mapping[str, Role] = {
     "waiting": WAITING,
     "sync": PHASES["sync"],
 }
-"""All that the time of a tile is spent on, as phases are named."""
+"""All activities of a tile, by the names of phases."""
 
 SPENT: Mapping[TimePart, Role] = {
     "work": replace(PHASES["compute"], words="work"),
@@ -173,7 +173,7 @@ MEMORY: Mapping[str, Role] = {
 
 
 def category_role(words: str, number: int) -> Role:
-    """Return the role of the thing of a number, where each has a colour of its own.
+    """Return the role of the thing with a number, each with a separate colour.
 
     >>> category_role("'x'", 1).kind
     'c1'
@@ -201,7 +201,7 @@ def color_of(kind: str, *, dark: bool = False) -> str:
 
 
 def ink_on(kind: str, *, dark: bool = False) -> str:
-    """Return a readable colour of text upon a class.
+    """Return a readable text colour on a class.
 
     >>> ink_on("c0"), ink_on("brown", dark=True)
     ('#ffffff', '#ffffff')

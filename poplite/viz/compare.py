@@ -1,14 +1,14 @@
-"""Several reports: what changed between two, or a measure of as many as a sweep made.
+"""Several reports: the changes between two, or a measure of all reports of a sweep.
 
 All bars of a comparison have one scale: shares of all cycles, and of the bytes of all tiles.  A
-check, such as `cycles>+5%`, fails when what it says is the case::
+check, such as `cycles>+5%`, fails if its condition holds::
 
     cycles>+5%          more than five percent more than before
     fullest>600000      more than that, whatever it was before
     balance<-2          more than two percent points less
     step:blur>+100      the step named blur takes over a hundred cycles more
 
-A number that one of the reports does not have fails its check: what is gone is no improvement.
+A check also fails if one of the reports lacks its number: a missing number is no improvement.
 
 A sweep is drawn by one parameter, or by two.  Of points that differ in other parameters, the one
 with the least is shown::
@@ -67,7 +67,7 @@ COLUMNS = (
 
 @frozen
 class Comparison(PictureData):
-    """What changed between two reports.
+    """The changes between two reports.
 
     Attributes:
         names: of the reports, above their columns.
@@ -86,7 +86,7 @@ class Comparison(PictureData):
 
     @property
     def note(self) -> str:
-        """That the two are of unlike runs, if they are."""
+        """A note if the two are of different kinds of runs."""
         return name_text(self.diff.note(self.names))
 
     def picture(self) -> Picture:
@@ -131,7 +131,7 @@ class Comparison(PictureData):
         return Listing((ListColumn("", "name"),) * 2, rows, has_titles=False)
 
     def _verdicts(self) -> list[tuple[bool, list[str]]]:
-        """Return of each check whether it failed, that in a word, and what is said of it."""
+        """Return for each check whether it failed, its verdict in a word, and the details."""
         texts = (name_text(each.text(self.names)).split("  ", 1) for each in self.checks)
         return [(each.failed, text) for each, text in zip(self.checks, texts, strict=True)]
 
@@ -141,7 +141,7 @@ class Comparison(PictureData):
         return text.replace("×", "x") if style.ascii_only else text
 
     def checks_text(self, style: Style = DEFAULT_STYLE) -> str:
-        """Return what was checked, a line each."""
+        """Return the results of the checks, one per line."""
         lines = ((failed, "  ".join(text)) for failed, text in self._verdicts())
         return "".join(f"{style.warning(line) if bad else line}\n" for bad, line in lines)
 
@@ -199,7 +199,7 @@ def _row(change: Change, share: float, level: int) -> ListRow:
 
 
 def _marked(text: str) -> str:
-    """Return text with what Markdown would read as its own marks written out."""
+    """Return text with Markdown's special characters escaped."""
     plain = name_text(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"([\\`*_\[\]|~#])", r"\\\1", plain)
 
@@ -225,14 +225,14 @@ _FORM = re.compile(
 
 @frozen
 class Check:
-    """What may not be the case.
+    """A condition that must not hold.
 
     Attributes:
-        text: as it was written.
-        name: of the number that is looked at.
-        more: whether it may not be more, else not less.
-        of: what is compared: the later number, its change, or that in percent.
-        amount: what it is compared with.
+        text: the check as it was written.
+        name: the name of the number that is checked.
+        more: whether the number must not be greater; otherwise, not less.
+        of: the quantity that is compared: the later number, its change, or its change in percent.
+        amount: the bound.
     """
 
     text: str
@@ -242,7 +242,7 @@ class Check:
     amount: float
 
     def fails(self, before: float, after: float) -> bool:
-        """Return whether it is the case.
+        """Return whether the condition holds.
 
         >>> parsed("cycles>+5%").fails(100, 106), parsed("cycles>+5%").fails(100, 105)
         (True, False)
@@ -254,11 +254,11 @@ class Check:
 
 @frozen
 class CheckOutcome:
-    """What came out of a check.
+    """The result of a check.
 
     Attributes:
         check: what was checked.
-        before: the earlier number; None where there is none.
+        before: the earlier number; None if there is none.
         after: the later one.
     """
 
@@ -268,7 +268,7 @@ class CheckOutcome:
 
     @property
     def failed(self) -> bool:
-        """Whether it failed: what is not there fails."""
+        """Whether it failed; a missing number fails."""
         if self.before is None or self.after is None:
             return True
         return self.check.fails(self.before, self.after)
@@ -286,7 +286,7 @@ class CheckOutcome:
 def parsed(text: str) -> Check:
     """Return a check as it is written: NAME, `>` or `<`, and an amount.
 
-    Raises ValueError where it is not written so.
+    Raises ValueError for any other form.
 
     >>> parsed("fullest > 600,000").amount, parsed("balance<-2").of, parsed("sync>+10%").of
     (600000.0, 'change', 'percent')
@@ -305,7 +305,7 @@ def parsed(text: str) -> Check:
 
 
 def outcomes(before: Report, after: Report, checks: Sequence[Check]) -> list[CheckOutcome]:
-    """Return what comes out of checks of two reports.
+    """Return the results of checks of two reports.
 
     Raises UnknownName for a number that neither report has.
     """
@@ -326,7 +326,7 @@ def outcomes(before: Report, after: Report, checks: Sequence[Check]) -> list[Che
 
 
 def numbers_of(report: Report) -> Mapping[str, float | None]:
-    """Return the numbers that checks may name; None where the report does not model them.
+    """Return the numbers that checks may name; None for those that are not modelled.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=4))
@@ -366,16 +366,16 @@ def _number(number: float) -> str:
 
 
 MOST_ROWS = 300
-"""Rows of bars; where there are more values, each row has the least of several."""
+"""Maximum rows of bars; with more values, each row shows the least of several."""
 
 LONGEST_NAME = 24
 STEPS = 1_000
-"""Steps between the least and the most, of which bars and shades are made."""
+"""Number of steps of bars and shades between the least and the most."""
 
 BAR = Role("the measure", "█", "q5", 0, "#")
 
 MOST_LISTED = 3
-"""Messages of failed points that are shown, of different texts."""
+"""Maximum number of different messages of failed points that are shown."""
 
 
 @frozen(eq=False)
@@ -388,7 +388,7 @@ class SweepGrid(PictureData):
         over: the one or two parameters.
         values: the values of each of these, in the order of the sweep.
         least: float64[values, ...], the least of all points there; NaN where all failed.
-        best: where the least of all is, a position for each parameter; None where all failed.
+        best: where the least of all is, a position for each parameter; None if all failed.
         failures: messages of points that failed, and how many have each, the most frequent first.
     """
 
@@ -404,14 +404,14 @@ class SweepGrid(PictureData):
 
     @property
     def heading(self) -> str:
-        """What the picture shows, in a line."""
+        """The contents of the picture, in one line."""
         others = [name for name in self.sweep.parameters if name not in self.over]
         least = f", the least over {', '.join(map(name_text, others))}" if others else ""
         return f"{self.by} by {' and '.join(map(name_text, self.over))}{least}"
 
     @property
     def facts(self) -> tuple[str, ...]:
-        """What is said of it beside the numbers."""
+        """The text next to the numbers."""
         sweep = self.sweep
         facts = [amount(sweep.num_points, "point")]
         row = sweep.best_row(self.by)
@@ -464,7 +464,7 @@ class SweepGrid(PictureData):
             )
 
     def _cells(self) -> Matrix:
-        """Return a cell for each pair of values, the deeper the more."""
+        """Return a cell for each pair of values, deeper for larger values."""
         across, down = map(name_text, self.over)
         names, rows = (tuple(map(name_text, each)) for each in self.values)
 
@@ -546,7 +546,7 @@ def sweep_grid(sweep: Sweep, by: str = "cycles", over: Sequence[str] = ()) -> Sw
 
 
 def names_of(sweep: Sweep, name: str) -> list[str]:
-    """Return the values of a parameter as text; as Python writes them where 1 and '1' are two."""
+    """Return the values of a parameter as text, as literals if 1 and '1' both occur."""
     values = sweep[name].tolist()
     written, texts = list(map(repr, values)), list(map(str, values))
     return texts if len(set(texts)) == len(set(written)) else written

@@ -54,9 +54,9 @@ class Reason:
     """Why bytes move.
 
     Attributes:
-        what: the field or tensor, as messages call it.
-        why: what happens to it.
-        at: the user's line; empty where there is none.
+        what: the field or tensor, as named in messages.
+        why: the reason.
+        at: the user's line; empty if there is none.
         bytes: total that moves.
     """
 
@@ -73,19 +73,19 @@ class Reason:
 
 @frozen(eq=False)
 class Traffic(PictureData):
-    """What tiles send each other in some steps, with all executions.
+    """Data that tiles send each other in some steps, over all executions.
 
     Attributes:
-        note: what the numbers are of.
+        note: the origin of the numbers, such as the number of runs.
         steps: names of the steps, each once.
         sent: int64[tiles], bytes that each tile sends.
         received: int64[tiles], bytes that each tile receives.
-        reasons: why, the most bytes first.
+        reasons: the reasons, by descending bytes.
         block: tiles of a row of the matrix.
         matrix: int64[blocks, blocks], bytes by receiver and source, without those of the host;
-            None where that is not known.
+            None if unknown.
         host_bytes: bytes that come from and go to the host, also in `sent` and `received`.
-        between_ranks: what the ranks of `pl.mpi.Device` sent each other, the most bytes first.
+        between_ranks: data that the ranks of `pl.mpi.Device` sent each other, most bytes first.
         top: how many reasons are listed.
     """
 
@@ -115,7 +115,7 @@ class Traffic(PictureData):
 
     @property
     def facts(self) -> list[str]:
-        """What is said below the heading."""
+        """The text below the heading."""
         found = []
         if self.sent.any() and self.received.any() and not self.host_bytes:
             found.append(f"each byte sent reaches {self.reach:.1f} tiles")
@@ -128,7 +128,7 @@ class Traffic(PictureData):
 
     @property
     def missing(self) -> str:
-        """Why there is no matrix; empty where there is one."""
+        """Why there is no matrix; empty if there is one."""
         if self.matrix is not None or not self.received.any():
             return ""
         if self.host_bytes:
@@ -142,7 +142,7 @@ class Traffic(PictureData):
         return f"{first:,}" if first == last else f"{first:,}-{last:,}"
 
     def picture(self) -> Picture:
-        """Return what tiles receive and send, why, and who receives from whom."""
+        """Return the bytes received and sent by tiles, the reasons, and the matrix."""
         drawn: list[Mark] = [Words(self.missing, "soft")] if self.missing else []
         if self.matrix is not None and self.matrix.any():
             drawn = self._matrix(self.matrix)
@@ -156,7 +156,7 @@ class Traffic(PictureData):
         )
 
     def _bars(self) -> list[Mark]:
-        """Return what tiles receive and what they send, to one scale."""
+        """Return the bytes that tiles receive and send, to one scale."""
         tiles = len(self.sent)
         order, axis = np.arange(tiles), ("0", "tile", f"{tiles - 1:,}" if tiles > 1 else "")
         most = int(max(self.received.max(), self.sent.max()))
@@ -177,7 +177,7 @@ class Traffic(PictureData):
         return self._first(columns, rows)
 
     def _ranks(self) -> list[Mark]:
-        """Return what ranks sent each other, step by step."""
+        """Return the exchange between ranks, step by step."""
         sent = sum(each.bytes for each in self.between_ranks)
         messages = sum(each.messages for each in self.between_ranks)
         said = f"between ranks: {sent:,} B in {amount(messages, 'message')}"
@@ -229,7 +229,7 @@ def _tiles(label: str) -> str:
 
 
 def traffic_of(report: Report, *, step: str | None = None, top: int = 10) -> Traffic:
-    """Return what tiles send each other, in all steps or those of a number, a range or a name.
+    """Return the exchange between tiles, in all steps or in those chosen by number or name.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=4))
@@ -268,14 +268,14 @@ def traffic_of(report: Report, *, step: str | None = None, top: int = 10) -> Tra
 def _between_ranks(
     report: Report, shown: Sequence[ExecutionStep] | None
 ) -> tuple[BetweenRanks, ...]:
-    """Return what ranks sent each other, in all places or those of some steps."""
+    """Return the exchange between ranks, in all steps or in some."""
     wanted = None if shown is None else {(each.program_name, each.row) for each in shown}
     found = [e for e in report.between_ranks if wanted is None or (e.program_name, e.row) in wanted]
     return tuple(sorted(found, key=lambda each: -each.bytes))
 
 
 def _summed_reasons(moving: Sequence[tuple[ExecutionStep, Sequence[Phase]]]) -> tuple[Reason, ...]:
-    """Return why bytes move, with totals above 0; a cause of two phases has its part in each."""
+    """Return the reasons with totals above 0; a cause in two phases counts its part in each."""
     totals: dict[tuple[str, str, str], float] = {}
     for step, phases in moving:
         for phase in phases:
@@ -287,7 +287,7 @@ def _summed_reasons(moving: Sequence[tuple[ExecutionStep, Sequence[Phase]]]) -> 
 
 
 def _matrix_of(phases: Sequence[Phase], tiles: int, block: int) -> Int64 | None:
-    """Return bytes by receiver and source; None where its rows are not what tiles receive."""
+    """Return bytes by receiver and source; None if its rows do not add up to received bytes."""
     blocks = -(-tiles // block)
     total: Int64 = np.zeros((blocks, blocks), np.int64)
     for phase in phases:

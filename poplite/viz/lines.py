@@ -1,4 +1,4 @@
-"""The lines of the user's files, with what each takes.
+"""The lines of the user's files, with their costs.
 
     cycles  of all  received B  memory B  line
     67,456   75.9%      12,288         0    31  dense: expand and 2 more
@@ -42,7 +42,7 @@ CHANGED = "its text is not shown: the file has changed since the report was made
 
 @frozen
 class LineCost(Cost):
-    """What a line takes.
+    """The cost of a line.
 
     Attributes:
         number: its number in the file, from 1.
@@ -76,10 +76,10 @@ class FileLines:
 
 @frozen
 class LineList(PictureData):
-    """What lines take.
+    """The costs of lines.
 
     Attributes:
-        note: what the numbers are of.
+        note: the origin of the numbers, such as the number of runs.
         files: the files, those whose lines take most cycles first.
         cycles: of all steps.
     """
@@ -92,7 +92,7 @@ class LineList(PictureData):
 
     @property
     def heading(self) -> str:
-        """How many lines, and what all steps take."""
+        """The number of lines, and the cost of all steps."""
         lines = amount(sum(len(file.lines) for file in self.files), "line")
         of = amount(len(self.files), "file")
         return noted(f"lines: {lines} of {of}, {amount(self.cycles, 'cycle')}", self.note)
@@ -122,7 +122,7 @@ class LineList(PictureData):
 
 
 class _Sum(CostSum):
-    """What is made at one line, or by what it calls."""
+    """Things made at one line, or by the functions that it calls."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -130,7 +130,7 @@ class _Sum(CostSum):
         self.calls = True
 
     def add(self, other: _Sum) -> None:
-        """Add what is made at a line with the same place or caller."""
+        """Add things made at a line with the same place or caller."""
         self.steps += other.steps
         self.cycles += other.cycles
         self.received += other.received
@@ -138,7 +138,7 @@ class _Sum(CostSum):
 
 
 def line_list(report: Report, *, source: bool = False) -> LineList:
-    """Return what lines take; `source` is whether their text is shown.
+    """Return the costs of lines; `source` is whether their text is shown.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=4))
@@ -165,7 +165,7 @@ def line_list(report: Report, *, source: bool = False) -> LineList:
 
 
 def _made(report: Report) -> dict[str, _Sum]:
-    """Return what was made at each line of a report, which has its caller with it."""
+    """Return the things made at each line of a report; a line includes its caller."""
     made: dict[str, _Sum] = defaultdict(_Sum)
     for step in report.places:
         made[step.at].names[step.name] = None
@@ -178,7 +178,7 @@ def _made(report: Report) -> dict[str, _Sum]:
 
 
 def _add(sums: dict[tuple[str, int], _Sum], at: str, made: _Sum) -> None:
-    """Add what was made at a line to that line, and to the one that calls it."""
+    """Add a thing to the line that made it, and to the line that calls that line's function."""
     line, called, seen = location_from(at), "", set()
     while line is not None:
         if (key := (line.file, line.line)) not in seen:

@@ -1,4 +1,4 @@
-"""Marks: the parts that every picture is made of, before anybody paints them.
+"""Marks: the parts of every picture, before they are painted.
 
 A picture is made in two steps, each a function: from a report to plain data, and from these data to
 a `Picture`, which is marks from top to bottom.  Painters turn marks into text (`paint_text`), into
@@ -65,7 +65,7 @@ class Words:
     Attributes:
         text: the words, which text breaks into as many lines as it takes.
         tone: how they are said.
-        tip: what more there is to say where a pointer rests.
+        tip: further text, shown under the pointer.
     """
 
     text: str
@@ -88,7 +88,7 @@ class Legend:
     """The meaning of colours.
 
     Attributes:
-        roles: the roles that have them; one without words belongs to the next that has.
+        roles: the roles; one without words belongs to the next one with words.
         in_text: whether text has the characters of the roles.
     """
 
@@ -98,7 +98,7 @@ class Legend:
 
 @frozen
 class FactList:
-    """Names, and beside each a text, which is wrapped; it warns where it begins with "!".
+    """Names, each with a text, which is wrapped; a text that begins with "!" is a warning.
 
     Attributes:
         rows: names and texts.
@@ -114,7 +114,7 @@ BarCell: TypeAlias = "tuple[tuple[Role, float], ...]"
 
 
 def bar_of(cell: str | BarCell) -> BarCell:
-    """Return the parts of a bar; none of a text."""
+    """Return the parts of a bar; empty for text."""
     return () if isinstance(cell, str) else cell
 
 
@@ -123,7 +123,7 @@ class ListColumn:
     """A column of a listing.
 
     Attributes:
-        title: what stands above it.
+        title: its heading.
         form: "number" stands to the right and is never cut; "name" is cut in its middle where
             there is no room; "words", the last column, are wrapped; "bar" takes the room that is
             left.
@@ -155,12 +155,12 @@ class ListRow:
 
     Attributes:
         cells: for each column its text, or the parts of its bar.
-        role: what the row stands for, shown as a square before its name, and in text as its
+        role: the role of the row, shown as a square before its name, and in text as its
             colour; None without.
-        aside: what follows the last name softly, where there is room.
+        aside: muted text after the last name, if there is room.
         level: how deep the row is, in a tree.
         tone: "soft" for what matters less, "strong" for the row to look at.
-        tip: all that is known, where a pointer rests.
+        tip: all known facts, shown under the pointer.
     """
 
     cells: tuple[str | BarCell, ...]
@@ -176,11 +176,11 @@ class Listing:
     """Rows of numbers, names and bars, all bars of a column to one scale.
 
     Attributes:
-        columns: what stands in the cells of a row.
+        columns: the columns, which describe the cells of a row.
         rows: the rows.
         most: rows that are shown in a terminal unless all are asked for.
         has_titles: whether the titles of columns are shown.
-        rest: what is said of the number of rows that are not shown.
+        rest: text about the rows that are not shown.
         aside: where only text has it, the title under which a page has it below the picture.
     """
 
@@ -192,7 +192,7 @@ class Listing:
     aside: str = ""
 
     def titles(self) -> tuple[str, ...]:
-        """Return what stands above the columns; nothing above bars."""
+        """Return the headings of the columns; empty above bars."""
         return tuple("" if column.form == "bar" else column.title for column in self.columns)
 
     def wholes(self) -> list[float]:
@@ -235,11 +235,11 @@ class StackedBars:
     """A bar for each place, mostly a tile; where several share a column, the fullest is shown.
 
     Attributes:
-        parts: what bars are made of, from below.
+        parts: the parts of the bars, from bottom to top.
         order: int64[places], the places from left to right.
-        axis: what stands below: left, in the middle, right.
-        limit: what a place may have; None without.
-        noun: what a place is.
+        axis: labels below: left, centre, right.
+        limit: maximum for a place; None if there is none.
+        noun: the word for a place, such as "tile".
         unit: how a size is written.
         lines: height in lines of text.
         most: the size of the highest, where other bars have the same scale; None: the highest bar.
@@ -286,9 +286,9 @@ class Shades:
 
     Attributes:
         largest: the quantity of the deepest shade.
-        base: the quantity at which shades begin; nothing, which is blank, is below it.
+        base: the quantity at which shades begin; 0, which is blank, is below it.
         unit: how a quantity is written.
-        limit: what a place may have, as words; empty without.
+        limit: maximum for a place, in words; empty if there is none.
     """
 
     largest: int
@@ -319,11 +319,11 @@ class TileCells:
     Attributes:
         values: int64[places].
         over: bool[places], whether it is more than a place may have.
-        tips: what there is to say about each place, after its number.
+        tips: text about each place, shown after its number.
         shades: how quantities become shades.
         first: number of the first place.
         groups: how many equal groups begin lines of their own, under captions such as "IPU 1".
-        noun: what a place is.
+        noun: the word for a place, such as "tile".
     """
 
     values: Int64
@@ -348,14 +348,14 @@ class TileCells:
         ]
 
     def caption(self, group: int, first: int) -> str:
-        """Return what stands above a line: its group, where there are several and it begins one."""
+        """Return the caption of a line: its group, if it begins one of several."""
         begins = self.groups > 1 and first == group * (len(self.values) // self.groups)
         return f"IPU {group}" if begins else ""
 
 
 @frozen(eq=False)
 class ShadeScale:
-    """What shades mean.
+    """The scale of shades.
 
     Attributes:
         shades: how quantities become shades.
@@ -368,12 +368,12 @@ class ShadeScale:
 
 @frozen(eq=False)
 class Histogram:
-    """How many places have how much.
+    """A histogram of quantities over places.
 
     Attributes:
         values: int64[places].
         shades: how quantities become shades.
-        noun: what a place is.
+        noun: the word for a place, such as "tile".
     """
 
     values: Int64
@@ -381,7 +381,7 @@ class Histogram:
     noun: str = "tile"
 
     def bins(self, count: int) -> list[int]:
-        """Return how many places have how much, from the least to the most in as many parts.
+        """Return the counts of a histogram with this number of bins, from least to most.
 
         >>> Histogram(np.array([4, 4, 5, 8]), Shades(8)).bins(2)
         [3, 1]
@@ -394,18 +394,18 @@ class Histogram:
 
 @frozen(eq=False)
 class TimeLanes:
-    """What lanes, mostly blocks of tiles, do in time.
+    """The activity of lanes, mostly blocks of tiles, over time.
 
     Attributes:
         labels: of the lanes, from above.
         states: from a number of columns to uint8[lanes, columns], what takes most of each cell, as
             a number in `roles`.
-        roles: what there is to do; the last is what is painted first, all over.
+        roles: the activities; the last one is painted first, as the background.
         length: how long it takes.
         stretches: number, name, begin and tip of what follows each other in time, above the lanes.
-        borders: captions of lanes that stand below a border, by lane.
-        noun: what lanes are.
-        unit: what time is counted in.
+        borders: captions of lanes that are drawn below a border, by lane.
+        noun: the word for a lane.
+        unit: the unit of time.
     """
 
     labels: tuple[str, ...]
@@ -425,13 +425,13 @@ class Matrix:
     Attributes:
         rows: names of the rows, from above.
         columns: names of the columns.
-        values: int64[rows, columns]; nothing is blank, and less than that is not known.
+        values: int64[rows, columns]; 0 is blank, and negative values are unknown.
         shades: how quantities become shades.
-        tip: what there is to say about a row and a column.
+        tip: text about a row and a column.
         chosen: a row and a column that are framed.
         texts: what is written for a row and a column, in SVG where there is room; None: nothing,
             and text has shades.
-        corner: what is written beside the names of columns.
+        corner: text in the corner, next to the names of columns.
     """
 
     rows: tuple[str, ...]
@@ -446,14 +446,14 @@ class Matrix:
 
 @frozen
 class StripPart:
-    """What lies in a stretch of a strip.
+    """A part of a strip.
 
     Attributes:
         begin: where it begins.
-        size: how long it is.
+        size: its length.
         role: what it stands for.
-        name: what is written on it where there is room.
-        tip: all that is known of it.
+        name: text on it, if there is room.
+        tip: all known facts about it.
     """
 
     begin: int
@@ -465,12 +465,12 @@ class StripPart:
 
 @frozen
 class LengthStrip:
-    """A length, such as the memory of a tile or all cycles, and what lies where in it.
+    """A strip, such as the memory of a tile or all cycles, and its parts.
 
     Attributes:
-        parts: what lies there, in order; what nothing lies in is free.
-        extent: the whole length.
-        limit: from where on it is too much; None without.
+        parts: its parts, in order; the gaps between them are free.
+        extent: its length.
+        limit: the position above which it is too much; None if there is none.
         lines: lines of text at most.
     """
 
@@ -480,7 +480,7 @@ class LengthStrip:
     lines: int = 1
 
     def cells(self, count: int) -> list[StripPart | None]:
-        """Return what lies in the middle of each of so many equal cells; None where it is free.
+        """Return the part at the centre of each of equally wide cells; None if it is free.
 
         >>> part = StripPart(2, 2, Role("x", "x", "c0"))
         >>> [each is part for each in LengthStrip((part,), 8).cells(4)]
@@ -497,11 +497,11 @@ class LengthStrip:
 
 @frozen(eq=False)
 class Sketch:
-    """Shapes in places of their own, for what no other mark shows: graphs, ribbons, addresses.
+    """Freely placed shapes, for content that no other mark shows: graphs, ribbons, addresses.
 
     Attributes:
-        width: of the shapes in pixels.
-        height: likewise.
+        width: width of the shapes in pixels.
+        height: their height in pixels.
         shapes: adds them to a canvas, with the corner of the sketch at a place.
         lines: the same as text, in a style.
     """
@@ -531,10 +531,10 @@ Mark: TypeAlias = (
 
 @frozen(eq=False)
 class Picture:
-    """What is painted.
+    """A picture that can be painted.
 
     Attributes:
-        title: what it shows, for readers who do not see it.
+        title: alternative text, for screen readers.
         marks: from top to bottom.
     """
 
@@ -552,7 +552,7 @@ def heading(text: str, *notes: str) -> tuple[Words, ...]:
 
 
 def left_out(count: int, words: str = "more") -> tuple[Words, ...]:
-    """Return a line that says how many are left out; nothing where none are.
+    """Return a line with the number of omitted items; empty if there are none.
 
     >>> left_out(1200)[0].text, left_out(0)
     ('... 1,200 more', ())
@@ -561,7 +561,7 @@ def left_out(count: int, words: str = "more") -> tuple[Words, ...]:
 
 
 def composed(title: str, *parts: Mark | Sequence[Mark], notes: Sequence[str] = ()) -> Picture:
-    """Return a picture of a heading, its notes and parts; a gap stands before each that has marks.
+    """Return a picture of a heading, its notes and parts, with a gap before each non-empty part.
 
     >>> len(composed("tiles: 4", Words("none"), ()).marks)
     3

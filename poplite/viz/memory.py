@@ -80,21 +80,21 @@ TOP = 10
 
 @frozen(eq=False)
 class MemoryBars(PictureData):
-    """What every tile needs.
+    """The memory that every tile needs.
 
     Attributes:
-        note: what the numbers are of.
+        note: the origin of the numbers, such as the number of runs.
         limit_bytes: memory of a tile.
         needed: int64[tiles], the bytes that each needs.
-        step: int64[tiles], number of the fullest step of each; 0 where everything is always live.
-        parts: what the bars are made of, from below.
-        stack: what the parts are.
+        step: int64[tiles], number of the fullest step of each; 0 if everything is always live.
+        parts: the parts of the bars, from bottom to top.
+        stack: the kind of parts.
         order: int64[tiles], the tiles from left to right.
         sort: how they are ordered.
-        when: the fullest step of the fullest tile; empty where everything is always live.
-        things: what lies on the fullest tile then, the largest first.
-        fit_words: what fits, where everything does.
-        top: how many things are listed.
+        when: the fullest step of the fullest tile; empty if everything is always live.
+        things: the contents of the fullest tile then, the largest first.
+        fit_words: text about the parts that fit, if everything fits.
+        top: number of things listed.
     """
 
     note: str
@@ -150,7 +150,7 @@ class MemoryBars(PictureData):
         return f"on tile {self.tile:,}{when}"
 
     def picture(self) -> Picture:
-        """Return a bar for each tile, then what lies on the fullest: parts, and largest things."""
+        """Return a bar for each tile, then the parts and largest things of the fullest tile."""
         axis = ("fullest", "tiles", "emptiest")
         if self.sort == "tile":
             axis = ("0", "tile", f"{len(self.order) - 1:,}")
@@ -165,7 +165,7 @@ class MemoryBars(PictureData):
         )
 
     def _parts_listing(self) -> Listing:
-        """Return a row for each part, as they lie upon each other in the bars."""
+        """Return a row for each part, in the order of the bars."""
         columns = (
             ListColumn("bytes"),
             ListColumn("share"),
@@ -185,7 +185,7 @@ class MemoryBars(PictureData):
         return Listing(columns, tuple(rows))
 
     def data(self) -> Mapping[str, object]:
-        """Return what every tile needs, and what lies on the fullest."""
+        """Return the memory that every tile needs, and the contents of the fullest one."""
         return by_name(self, "heading", "fits", "limit_bytes", "stack") | {
             "needed_bytes": self.needed,
             "fullest_step": self.step,
@@ -207,7 +207,7 @@ def memory_bars(
 ) -> MemoryBars:
     """Return what every tile needs.
 
-    Raises InvalidOption where memory is not modelled.
+    Raises InvalidOption if memory is not modelled.
     """
     memory, target = modelled_memory(report), report.compilation.target
     peaks, needed = peaks_of(memory), memory.including_gaps.array()
@@ -282,18 +282,18 @@ LIVE_COLUMNS = (
 
 @frozen
 class LiveRow:
-    """What a tile needs in a step.
+    """The memory that a tile needs in a step.
 
     Attributes:
-        number: of the step in its program; 0 where it is not known.
+        number: number of the step in its program; 0 if unknown.
         program: the name of its program.
-        title: what the step is.
-        at: the user's line; empty where there is none.
+        title: the title of the step.
+        at: the user's line; empty if there is none.
         bytes: live in it, but not always.
         kinds: the same by kind of thing, in the order of stacks.
-        largest: the largest thing among them; empty where there is none.
+        largest: the largest thing among them; empty if there is none.
         largest_bytes: its bytes.
-        is_peak: whether it is the first step that needs most.
+        is_peak: whether it is the first step with the maximum.
     """
 
     number: int
@@ -309,17 +309,17 @@ class LiveRow:
 
 @frozen
 class LiveSteps(PictureData):
-    """What a tile needs, step by step.
+    """The memory that a tile needs, step by step.
 
     Attributes:
         tile: its number.
         is_worst: whether no tile needs more.
         always_live_bytes: bytes that are always live there.
-        needed_bytes: bytes that it needs in all, with gaps.
+        needed_bytes: total bytes that it needs, with gaps.
         limit_bytes: its memory.
         steps: those that are shown, in order.
-        num_steps: how many there are in all.
-        note: what the numbers are of.
+        num_steps: total number of steps.
+        note: the origin of the numbers, such as the number of runs.
     """
 
     tile: int
@@ -335,20 +335,20 @@ class LiveSteps(PictureData):
 
     @property
     def heading(self) -> str:
-        """Which tile, what is always live there, and what comes on top."""
+        """The tile, its always-live bytes, and the bytes on top of them."""
         which = ", the fullest" if self.is_worst else ""
         always = f"{size_text(self.always_live_bytes)} always live"
         more = "" if not self.num_steps else ", and"
         return noted(f"liveness of tile {self.tile:,}{which}: {always}{more}", self.note)
 
     def total(self) -> str:
-        """Return what the tile needs in all, on one line."""
+        """Return the total that the tile needs, on one line."""
         mark = "! " if self.needed_bytes > self.limit_bytes else ""
         size = f"{size_text(self.needed_bytes)} of {size_text(self.limit_bytes)}"
         return f"{mark}in all, with gaps: {size}"
 
     def kinds(self) -> list[str]:
-        """Return the kinds of things that any step has, in the order of stacks."""
+        """Return the kinds of things in any step, in the order of stacks."""
         return [kind for kind in KIND_NAMES if any(kind in row.kinds for row in self.steps)]
 
     def picture(self) -> Picture:
@@ -386,9 +386,9 @@ class LiveSteps(PictureData):
 
 
 def live_steps(report: Report, tile: int | str = WORST, *, top: int | None = None) -> LiveSteps:
-    """Return what a tile, or the fullest one, needs in each step, or in the `top` largest.
+    """Return the memory that a tile, or the fullest one, needs in all or the `top` largest steps.
 
-    Raises InvalidTileMapping where there is no such tile, and InvalidOption where memory is not
+    Raises InvalidTileMapping if there is no such tile, and InvalidOption if memory is not
     modelled.
 
     >>> import poplite as pl

@@ -29,11 +29,11 @@ SAVE_AGAIN = "save it again: reports and executables of today hold it"
 """What to do about a file that an older poplite wrote."""
 
 VARIABLES = ("variable", "constant")
-"""Categories of what users named."""
+"""Categories of things that users named."""
 
 
 def title_of(step: MemoryStep) -> str:
-    """Return what a step is, without its number and its program.
+    """Return the title of a step, without its number and program.
 
     >>> from poplite.report.memory import MemoryStep
     >>> title_of(MemoryStep("a", "step 2 of 5: Execute 'blur', of program 'a'", "", 0, 0, 2))
@@ -45,7 +45,7 @@ def title_of(step: MemoryStep) -> str:
 
 
 def number_of(step: MemoryStep) -> str:
-    """Return the number of a step over all programs."""
+    """Return the number of a step, counted over all programs."""
     return f"{step.number:,}" if step.number else ""
 
 
@@ -63,14 +63,14 @@ def full_title(step: MemoryStep, steps: Sequence[MemoryStep]) -> str:
 
 
 def label_of_step(program: str, name: str, programs: Collection[str]) -> str:
-    """Return what a step is, with its program where the steps are of several."""
+    """Return the label of a step, with its program if the steps belong to several."""
     return name_text(f"{program}: {name}" if len(programs) > 1 else name)
 
 
 def places_of(steps: Sequence[MemoryStep], choice: str) -> list[int]:
     """Return the positions of the steps of a number, or of a name, in one or several programs.
 
-    Raises UnknownName where there are none.
+    Raises UnknownName if there are none.
 
     >>> from poplite.report.memory import MemoryStep
     >>> places_of([MemoryStep("main", "step 2 of 5: Execute 'blur'", "", 0, 0, 2)], "blur")
@@ -96,7 +96,7 @@ def _no_step(choice: str, names: Sequence[str], most: int, fix: str) -> UnknownN
 
 
 def modelled_memory(report: Report) -> Memory:
-    """Return the memory of a report; raises InvalidOption where it is not modelled."""
+    """Return the memory of a report; raises InvalidOption if it is not modelled."""
     memory = report.compilation.modelled
     if memory is None:
         raise InvalidOption(
@@ -109,7 +109,7 @@ def modelled_memory(report: Report) -> Memory:
 
 
 def note_of(report: Report) -> str:
-    """Return what the numbers of a report are of; empty where they are those of one run."""
+    """Return the origin of a report's numbers, in words; empty if they are those of one run."""
     notes = []
     if not report.instrumentation.is_modelled:
         notes.append(NOT_MODELLED)
@@ -121,24 +121,24 @@ def note_of(report: Report) -> str:
 
 
 def of_replicas(count: int) -> str:
-    """Return that numbers are those of one of several replicas; empty for one alone."""
+    """Return a note that numbers are those of one replica; empty if there is only one."""
     return f"of one of {count:,} replicas" if count > 1 else ""
 
 
 def have_no_tile(count: int, noun: str, plural: str = "") -> str:
-    """Return how many things have no tile."""
+    """Return a note on the number of things without a tile."""
     return f"{amount(count, noun, plural)} {'has' if count == 1 else 'have'} no tile"
 
 
 def noted(text: str, note: str) -> str:
-    """Return a heading with what its numbers are of behind it."""
+    """Return a heading, followed by the origin of its numbers."""
     return f"{text}; {note}" if note else text
 
 
 def chosen_steps(steps: Sequence[ExecutionStep], choice: str) -> list[ExecutionStep]:
     """Return the steps of a number, of a range of numbers `3:7` with both ends, or of a name.
 
-    Raises UnknownName where there are none.
+    Raises UnknownName if there are none.
     """
     first, colon, last = choice.partition(":")
     name = [step for step in steps if step.name == choice]
@@ -155,7 +155,7 @@ def chosen_steps(steps: Sequence[ExecutionStep], choice: str) -> list[ExecutionS
 
 
 def tile_number(tile: object, tiles: int) -> int:
-    """Return a tile that a user names; raises InvalidTileMapping where there is none.
+    """Return a tile that a user names; raises InvalidTileMapping if it does not exist.
 
     >>> tile_number("3", 4)
     3
@@ -174,7 +174,7 @@ def tile_number(tile: object, tiles: int) -> int:
 def part_of(report: Report, ipu: int | None, rank: int | None) -> tuple[range | None, str]:
     """Return the tiles of an IPU or of a rank, and its name; None for all tiles.
 
-    Raises InvalidOption where there is none, or it has no tiles.
+    Raises InvalidOption if it does not exist, or has no tiles.
     """
     tiles, ipus = report.tiles, report.compilation.target.ipus
     if ipu is not None:
@@ -199,7 +199,7 @@ def _tiles_between(bounds: Sequence[int], number: int, what: str) -> range:
 
 
 def name_of(held: Held) -> str:
-    """Return what a thing is called: a variable by its name, other things with what they are."""
+    """Return the name of a thing; unless it is a variable, with its kind."""
     what = short_name(held)
     if held.category in VARIABLES or held.name.rstrip("s") == what:
         return what
@@ -207,14 +207,14 @@ def name_of(held: Held) -> str:
 
 
 def short_name(held: Held) -> str:
-    """Return the name of a variable, or what another thing is."""
+    """Return the name of a variable, or the kind of any other thing."""
     if held.category in VARIABLES:
         return f"'{name_text(held.name)}'"
     return name_text(held.category.replace("_", " "))
 
 
 def form_of(held: Held) -> str:
-    """Return element type and shape of a variable; nothing of other things."""
+    """Return element type and shape of a variable; empty for other things."""
     if held.shape is None:
         return ""
     return f"{held.element_type.lower()}{shape_text(held.shape)}"
@@ -230,7 +230,7 @@ def place_of(at: str) -> str:
 
 
 def in_brackets(at: str) -> str:
-    """Return file and line in brackets; nothing where there is none."""
+    """Return file and line in brackets; empty if there are none."""
     place = place_of(at)
     return f"({place})" if place else ""
 
@@ -246,7 +246,7 @@ def compute_sets_of(
 
 
 def check_known(report: Report) -> None:
-    """Raise UnknownName when a report says nothing of variables."""
+    """Raise UnknownName if a report contains no variables."""
     compilation = report.compilation
     if compilation.graph.num_variables and not len(compilation.variables):
         raise UnknownName(

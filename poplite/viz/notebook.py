@@ -1,4 +1,4 @@
-r"""What a notebook shows for graphs, programs, tensors, mappings, compute sets and reports.
+r"""Notebook output for graphs, programs, tensors, mappings, compute sets and reports.
 
 A cell is a picture, painted as HTML.  It also holds the picture as text, which is seen where a
 page strips style sheets: the sheet hides the text and shows the rest, which a style of its own
@@ -111,7 +111,7 @@ def shown(*marks: Mark, text: str = "") -> str:
 
 LIGHT = "[data-jp-theme-light=true],.vscode-light,[theme=light]"
 DARK = "[data-jp-theme-light=false],.vscode-dark,.vscode-high-contrast,[theme=dark]"
-"""What surrounds cells in JupyterLab, Visual Studio Code and Colab."""
+"""Selectors of the elements around cells in JupyterLab, Visual Studio Code and Colab."""
 
 
 def themed(text: str) -> str:
@@ -156,7 +156,7 @@ def graph_cell(graph: Graph) -> str:
 
 
 def _summary(graph: Graph) -> Iterator[tuple[str, str]]:
-    """Yield what `poplite-viz summary` says, or less of it when the memory model takes long."""
+    """Yield the facts of `poplite-viz summary`, or fewer if the memory model takes long."""
     if len(graph.variables) <= MOST_VARIABLES and graph.num_vertices <= MOST_VERTICES:
         summary = summary_of(graph)
         yield "verdict", summary.verdict
@@ -220,7 +220,7 @@ def program_cell(program: Program) -> str:
 
 @html.register
 def tensor_cell(tensor: Tensor) -> str:
-    """Return who owns a tensor's elements.
+    """Return the tiles of a tensor's elements.
 
     >>> "on 1 tile (0), 12 B" in tensor_cell(Graph().add_variable("int32", (3,), "x", mapping=0))
     True
@@ -261,7 +261,7 @@ def _tile_changes(tensor: Tensor) -> int:
 
 @html.register
 def mapping_cell(mapping: TileMapping) -> str:
-    """Return how many elements of a tile mapping each tile holds.
+    """Return the number of elements on each tile in a tile mapping.
 
     >>> "tile 1: 6 elements, 2 intervals" in mapping_cell(
     ...     TileMapping(3, np.array([1, 0, 1]), np.array([2, 3, 4]))
@@ -289,7 +289,7 @@ def mapping_cell(mapping: TileMapping) -> str:
 
 @html.register
 def compute_set_cell(compute_set: ComputeSet) -> str:
-    """Return a compute set's classes, and how many of its vertices each tile runs.
+    """Return a compute set's classes, and the number of its vertices on each tile.
 
     >>> "vertices per tile: &#x27;blur&#x27;" in compute_set_cell(Graph().add_compute_set("blur"))
     True
@@ -314,7 +314,7 @@ def _shown_with_map(facts: dict[str, str], tiles: TileMap) -> str:
 
 @html.register
 def report_cell(report: Report) -> str:
-    """Return a report's main numbers, where time and memory go, and what to look at first.
+    """Return a report's main numbers, the use of time and memory, and the first findings.
 
     >>> import poplite as pl
     >>> "<td>1,472</td>" in report_cell(pl.Engine(pl.Graph(), pl.Sequence()).report())
@@ -382,11 +382,11 @@ def _fields(part: Any) -> tuple[dict[str, str], dict[str, Sequence[Any]]]:
 
 
 ONE_LINE = PerTile, TilePairs, Target
-"""Fields that are parts themselves, and are said in a line or not at all."""
+"""Fields that are parts themselves, and are shown in a line or not at all."""
 
 
 def _text(value: object) -> str:
-    """Return a field in words; empty where it says nothing, or far too much."""
+    """Return a field in words; empty if it is trivial or far too long."""
     match value:
         case PerTile() | Target():
             return repr(value).strip("<>").partition(" ")[2]

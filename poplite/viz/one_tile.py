@@ -1,4 +1,4 @@
-"""What lies on a tile at which address, which vertices run there, and what its cycles go into.
+"""The contents of a tile by address, its vertices, and how it spends its cycles.
 
 >>> import poplite as pl
 >>> graph = pl.Graph(pl.Target(tiles=2))
@@ -65,17 +65,17 @@ ALWAYS = "always"
 
 @frozen
 class Thing:
-    """Something that lies on a tile.
+    """A thing in the memory of a tile.
 
     Attributes:
-        name: what it is.
-        form: its type and shape; empty where it has none.
-        kind: what kind of thing it is.
+        name: its name.
+        form: its type and shape; empty if it has none.
+        kind: its kind.
         bytes: its bytes.
-        address: where it begins; None where that is not known.
+        address: its first address; None if unknown.
         when: the steps in which it is live, in words.
         is_live: whether it is live in the step that is drawn.
-        at: the user's line; empty where there is none.
+        at: the user's line; empty if there is none.
     """
 
     name: str
@@ -98,7 +98,7 @@ class Thing:
         return f"{self.name} {self.form}".rstrip()
 
     def tip(self) -> str:
-        """Return all that is known of it, on one line."""
+        """Return all known facts about it, on one line."""
         address = "" if self.address is None else f"{self.address:,}: "
         at = f" ({self.at})" if self.at else ""
         return f"{address}{self.what}{at}, {size_text(self.bytes)}, {self.when}"
@@ -129,15 +129,15 @@ class TileContents(PictureData):
         tile: its number.
         needed_bytes: bytes that it needs, with gaps.
         limit_bytes: its memory.
-        step: the step that is drawn; empty where everything is always live.
-        is_peak: whether that is the step in which it needs most.
+        step: the step that is drawn; empty if everything is always live.
+        is_peak: whether the tile needs most memory in this step.
         live_bytes: bytes that are live in the step.
-        things: what lies there, by address, else the largest first.
-        vertices: what runs there.
-        cycles: what it did, in parts that add up to `elapsed_cycles`.
-        cycles_of: which steps these cycles are of, in words.
+        things: its contents, by address if known, otherwise by descending size.
+        vertices: the vertices that run on it.
+        cycles: its cycles by activity; they add up to `elapsed_cycles`.
+        cycles_of: the steps to which these cycles belong, in words.
         elapsed_cycles: all cycles of these steps.
-        note: what the numbers are of.
+        note: the origin of the numbers, such as the number of runs.
     """
 
     tile: int
@@ -177,11 +177,11 @@ class TileContents(PictureData):
 
     @property
     def extent(self) -> int:
-        """The address behind the last thing, of all steps."""
+        """The end address of the last thing in any step."""
         return max(((each.address or 0) + each.bytes for each in self.things), default=0)
 
     def picture(self) -> Picture:
-        """Return a strip of the memory, what lies and runs there, and what cycles go into."""
+        """Return a strip of the memory, the things and vertices, and a strip of the cycles."""
         by_size = sorted(self.things, key=lambda each: -each.bytes)
         return composed(
             self.heading,
@@ -193,7 +193,7 @@ class TileContents(PictureData):
         )
 
     def strip(self) -> LengthStrip:
-        """Return what is live, each thing where it lies."""
+        """Return the live things, each at its address."""
         parts = tuple(
             StripPart(thing.address or 0, thing.bytes, MEMORY[thing.kind], thing.name, thing.tip())
             for thing in self.things
@@ -202,7 +202,7 @@ class TileContents(PictureData):
         return LengthStrip(parts, self.extent, self.limit_bytes, LINES)
 
     def _memory(self) -> list[Mark]:
-        """Return the memory with what its colours mean; what is free is named where it is seen."""
+        """Return the memory with a legend, which lists free memory only if it is visible."""
         strip = self.strip()
         kinds = {part.role.words for part in strip.parts}
         free = [FREE] if None in strip.cells(256) else []
@@ -238,7 +238,7 @@ class TileContents(PictureData):
 
 
 def things_listing(things: Sequence[Thing], most: int | None = None, rest: str = "more") -> Listing:
-    """Return a row for each thing, with its address where addresses are known."""
+    """Return a row for each thing, with its address if known."""
     columns = (
         ListColumn("address"),
         ListColumn("bytes"),
@@ -257,8 +257,8 @@ def things_listing(things: Sequence[Thing], most: int | None = None, rest: str =
 def tile_contents(report: Report, tile: int | str, *, step: str | None = None) -> TileContents:
     """Return what lies on a tile in a step, by default in the one in which it needs most.
 
-    Raises InvalidTileMapping where there is no such tile, UnknownName where there is no such step,
-    and InvalidOption where memory is not modelled.
+    Raises InvalidTileMapping if there is no such tile, UnknownName where there is no such step,
+    and InvalidOption if memory is not modelled.
     """
     memory = modelled_memory(report)
     number = tile_number(tile, len(memory.including_gaps))
@@ -289,7 +289,7 @@ def tile_contents(report: Report, tile: int | str, *, step: str | None = None) -
 
 
 def things_on(memory: Memory, tile: int, step: int) -> list[Thing]:
-    """Return what lies on a tile, by address, else the largest first; of a step, what is live."""
+    """Return the things on a tile, by address or descending size; for a step, the live ones."""
     addresses: Sequence[PerTile | None] = memory.addresses or [None] * len(memory.held)
     numbers = [number_of(step) or f"{k:,}" for k, step in enumerate(memory.steps, 1)]
     found = []
@@ -327,7 +327,7 @@ def _running(
 
 
 def _cycles(ran: Sequence[ExecutionStep], tile: int) -> dict[TimePart, int]:
-    """Return the cycles of a tile by what it does; they add up to those of the steps."""
+    """Return the cycles of a tile by activity; they add up to those of the steps."""
     found: dict[TimePart, int] = dict.fromkeys(TIME_PARTS, 0)
     for step in ran:
         for phase in step.phases:

@@ -1,6 +1,6 @@
 r"""Pictures as HTML: words, facts, tables and trees as such, all else as SVG.
 
-What is passed in as text is escaped; what comes out is HTML and is put together as it is.
+Text arguments are escaped; results are HTML, which is combined without further escaping.
 
 >>> paint_html(Picture("", (Words("2 < 3"), FactList((("tiles", "4"),)))))
 '<p>2 &lt; 3</p><table class="facts"><tbody><tr><th scope="row">tiles</th><td>4</td>...'
@@ -76,7 +76,7 @@ def _listing(listing: Listing) -> str:
 
 
 def _tree(listing: Listing) -> str:
-    """Return nested lists: a row with others below it folds."""
+    """Return nested lists: a row with children can be folded."""
     opened = " open" if len(listing.rows) <= OPEN_ROWS else ""
     parts, level = ['<ul class="tree">'], 0
     for row, after in zip(listing.rows, [*listing.rows[1:], ListRow(())], strict=True):
@@ -91,7 +91,7 @@ def _tree(listing: Listing) -> str:
 
 
 def _item(listing: Listing, row: ListRow) -> str:
-    """Return the name of a row behind the colour of its role, and softly all else that it says."""
+    """Return the name of a row after the colour of its role, then its other texts, muted."""
     mark = f'<i style="background:{color_of(row.role.kind)}"></i>' if row.role else ""
     names = [k for k, column in enumerate(listing.columns) if column.form == "name"]
     beside = [row.aside] + [

@@ -26,12 +26,12 @@ from poplite.viz.draw.words import cut, fitted, wrapped
 
 MARGIN, ROW, GAP = 20, 20, 16
 WIDE = 768
-"""Pixels across, but for margins and for labels on the left."""
+"""Width in pixels, without margins and labels on the left."""
 
 UNIT = WIDE / marks.WIDTH
 
 LONGEST_LINE, LONGEST_FACT = 120, 100
-"""Cells of a line of words, and beside a name."""
+"""Cells of a line of words, and of words next to a name."""
 
 MOST_ROWS = 300
 """Most rows of a listing; the JSON has all."""
@@ -46,7 +46,7 @@ HIGH = 55
 """Pixels of bars for a line of text."""
 
 SEPARATE = 128
-"""Most places whose bars stand apart, with tips."""
+"""Maximum number of places with separate bars and tips."""
 
 DASH = 5
 NUMBERED_SIDE = 30
@@ -55,7 +55,7 @@ NUMBERED_SIDE = 30
 HISTOGRAM, HISTOGRAM_HIGH = 32, 40
 MATRIX = 512
 LONGEST_SIDE = 24
-"""Cells of a name beside a matrix."""
+"""Cells of a name next to a matrix."""
 
 TONES: dict[marks.Tone, str] = {
     "head": "head ink",
@@ -75,10 +75,10 @@ def paint_svg(picture: marks.Picture) -> SvgText:
 
 
 class Pen:
-    """Where the next mark is painted.
+    """The position of the next mark.
 
     Attributes:
-        canvas: what is painted on.
+        canvas: the canvas.
         y: the top of the next mark.
     """
 
@@ -88,11 +88,11 @@ class Pen:
         self._right: float = 0
 
     def reach(self, x: float) -> None:
-        """Make the picture so wide that it holds what ends at `x`."""
+        """Widen the picture to include `x`."""
         self._right = max(self._right, x)
 
     def picture(self) -> SvgText:
-        """Return what was painted."""
+        """Return the painted picture."""
         self.canvas.width = max(round(self._right) + MARGIN, 320)
         self.canvas.height = max(round(self.y) + MARGIN, 40)
         return self.canvas.text_of()
@@ -173,7 +173,7 @@ def _listing(listing: marks.Listing, pen: Pen) -> None:
 
 
 class _Table:
-    """Where the columns of a listing stand."""
+    """The positions of the columns of a listing."""
 
     def __init__(self, listing: marks.Listing, rows: Sequence[marks.ListRow]) -> None:
         self.columns, self.wholes = listing.columns, listing.wholes()
@@ -224,7 +224,7 @@ class _Table:
         pen.canvas.text(x, pen.y + 14, text, kind, aside=aside, tip=row.tip)
 
     def _text(self, row: marks.ListRow, k: int) -> str:
-        """Return what a cell of names says, with how much deeper it is than indents are."""
+        """Return the text of a cell of names, and the levels beyond the deepest indent."""
         beyond = marks.indent_of(row.level, DEEPEST)[1] if k == self.last else ""
         return beyond + fitted(str(row.cells[k]), self.columns[k].most or marks.WIDTH)
 
@@ -294,7 +294,7 @@ def _bars(bars: marks.StackedBars, pen: Pen) -> None:
 
 
 class _Frame:
-    """Where bars stand: their left and lower edge, pixels for one of the size, and the limit."""
+    """The geometry of bars: left and lower edge, pixels per unit of size, and the limit."""
 
     def __init__(self, left: float, bottom: float, scale: float, limit: int | None) -> None:
         self.left, self.bottom, self.scale, self.limit = left, bottom, scale, limit
@@ -375,7 +375,7 @@ def _tiles(tiles: marks.TileCells, pen: Pen) -> None:
 
 
 def _across(tiles: int) -> int:
-    """Return how many places stand on a line."""
+    """Return the number of places on a line."""
     if tiles <= 16:
         return tiles
     return 16 if tiles <= 256 else 32 if tiles <= 1024 else 64
@@ -475,7 +475,7 @@ def _matrix(matrix: marks.Matrix, pen: Pen) -> None:
 def _names_of_cells(
     canvas: Canvas, matrix: marks.Matrix, corner: tuple[float, float], cell: tuple[float, float]
 ) -> None:
-    """Paint as many names of columns and rows as there is room for."""
+    """Paint the names of columns and rows for which there is room."""
     (left, top), (wide, side) = corner, cell
     names = [cut(name, LONGEST_SIDE) for name in matrix.columns]
     canvas.text(left - 6, top - 6, cut(matrix.corner, LONGEST_SIDE), "small soft end")
@@ -560,7 +560,7 @@ def _lanes(lanes: marks.TimeLanes, pen: Pen) -> None:
 def _grid(
     canvas: Canvas, roles: Sequence[Role], rows: list[list[int]], place: tuple[float, float, int]
 ) -> None:
-    """Paint rows of cells at a place, of which a row is as high as said."""
+    """Paint rows of cells at a place, which includes the height of a row."""
     left, top, side = place
     blank = len(roles) - 1
     canvas.rect(left, top, WIDE, len(rows) * side, roles[blank].kind)
@@ -569,7 +569,7 @@ def _grid(
 
 
 def _stretches(canvas: Canvas, lanes: marks.TimeLanes, left: float, y: float) -> None:
-    """Paint where each stretch begins and ends, above the lanes."""
+    """Paint the start and end of each interval, above the lanes."""
     ends = [*(begin for _, _, begin, _ in lanes.stretches[1:]), lanes.length]
     for k, ((number_, name, begin, tip), end) in enumerate(zip(lanes.stretches, ends, strict=True)):
         x, stop = (left + at * WIDE / lanes.length for at in (begin, end))
@@ -583,7 +583,7 @@ def _stretches(canvas: Canvas, lanes: marks.TimeLanes, left: float, y: float) ->
 
 
 def _boxes(rows: list[list[int]], blank: int) -> Iterator[tuple[int, int, int, int, int]]:
-    """Yield rectangles of equal cells: column, row, columns, rows, state; none of what is blank."""
+    """Yield rectangles of equal cells: column, row, columns, rows, state; not blank ones."""
     open_boxes: dict[tuple[int, int, int], int] = {}
     for lane, row in enumerate([*rows, []]):
         runs, at = set(), 0

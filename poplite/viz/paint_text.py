@@ -6,7 +6,7 @@
      2,048 B │▇▇▇▇▇▇▃▃▃   │
 
 Numbers are never cut: columns of a listing give way in the order that they say, then names are cut
-in their middles.  Without colours everything can still be told apart, and in ASCII as well.
+in their middles.  Everything can be distinguished without colours, and in ASCII as well.
 
 >>> legend = marks.Legend((PHASES["copy"],))
 >>> print(paint_text(marks.Picture("", (marks.Words("tiles: 4"), legend))), end="")
@@ -57,7 +57,7 @@ STEP, LEAST_TITLE, LEAST_DEEP = 2, 24, 4
 """Cells of a level of a tree, those of a name in any level, and levels that have indents."""
 
 LEAST_WORDS = 30
-"""Cells of words beside a row, below which they take lines of their own."""
+"""Minimum room in cells for words next to a row; otherwise they go on separate lines."""
 WORDS_BELOW = 8
 
 SHORTEST_BAR = 4
@@ -123,7 +123,7 @@ def _facts(facts: marks.FactList, style: Style) -> Iterator[str]:
 
 
 def _toned(tone: marks.Tone, style: Style) -> Callable[[str], str]:
-    """Return what paints text of a tone."""
+    """Return the function that paints text of a tone."""
     paints = {"head": style.bold, "strong": style.bold, "soft": style.faint}
     return paints.get(tone, str)
 
@@ -139,7 +139,7 @@ def _cells_of(role: Role, count: int, style: Style) -> str:
 
 
 def _framed(label: str, side: int, drawn: str, style: Style) -> str:
-    """Return a line of cells between walls, behind its label in so many cells."""
+    """Return a line of cells between walls, after its label, padded to a width."""
     edge = wall(style)
     return f"{style.faint(_right(label, side))} {edge}{drawn}{edge}"
 
@@ -150,7 +150,7 @@ def _right(text: str, room: int) -> str:
 
 
 def wall(style: Style) -> str:
-    """Return what frames a line of cells."""
+    """Return the walls of a line of cells."""
     return style.faint("|" if style.ascii_only else "│")
 
 
@@ -172,7 +172,7 @@ def _listing(listing: marks.Listing, style: Style) -> Iterator[str]:
 
 
 class _Table:
-    """Which columns of a listing fit, and how wide each is."""
+    """The columns of a listing that fit, and their widths."""
 
     def __init__(self, listing: marks.Listing, rows: Sequence[marks.ListRow], style: Style) -> None:
         self.columns, self.style, self.wholes = listing.columns, style, listing.wholes()
@@ -196,7 +196,7 @@ class _Table:
         self.deepest = max(LEAST_DEEP, (self.room - LEAST_TITLE) // (2 * STEP))
 
     def _fitting(self, least: Sequence[int], spared: Sequence[int]) -> list[int]:
-        """Return the columns that have room, of which each needs its own least."""
+        """Return the columns that fit, given the minimum of each."""
         kept = [*range(len(least))]
         for k in spared:
             needed = sum(least[column] + 2 for column in kept)
@@ -220,7 +220,7 @@ class _Table:
         return self.wide[k] if column.form == "number" else column.least or -2
 
     def _widest(self, k: int, listing: marks.Listing, rows: Sequence[marks.ListRow]) -> int:
-        """Return the cells that a column of texts asks for."""
+        """Return the cells that a column of texts needs."""
         column = self.columns[k]
         if column.form in ("bar", "words"):
             return 0
@@ -245,7 +245,7 @@ class _Table:
             room -= self.wide[k]
 
     def _fit_bars(self) -> None:
-        """Give bars what is left."""
+        """Give bars the remaining room."""
         bars = self._of("bar")
         room = self.room - sum(self.wide[k] + 2 for k in self._of("name"))
         for k in bars:
@@ -255,7 +255,7 @@ class _Table:
             self.kept -= {k} if not self.wide[k] else set()
 
     def lines(self, row: marks.ListRow) -> list[str]:
-        """Return a row as lines: words are beside it, or below where there is little room."""
+        """Return a row as lines: words are next to it, or below if there is little room."""
         line, indent = self.line(row), sum(self.wide[k] + 2 for k in self.kept)
         if self.columns[-1].form != "words":
             return [line]
@@ -266,7 +266,7 @@ class _Table:
         return [line, first, *rest] if below else [f"{line}  {words[0]}", *rest]
 
     def line(self, row: marks.ListRow) -> str:
-        """Return a row as a line, with what follows its last name where that fits."""
+        """Return a row as a line, with the text after its last name if that fits."""
         if self.last == 0 and row.cells[0] and not any(row.cells[1:]):
             return cut(f"{'  ' * row.level}{row.cells[0]}", self.style.columns)
         parts = [self._cell(k, row) for k in sorted(self.kept)]
@@ -315,7 +315,7 @@ def _signed_bar(parts: marks.BarCell, room: int, whole: float, style: Style) -> 
 
 
 def _bar(parts: marks.BarCell, room: int, whole: float, style: Style) -> str:
-    """Return a bar, each part as near to its size as whole cells can be; none is lost at all."""
+    """Return a bar, with each part rounded to whole cells; no part vanishes."""
     total = sum(size for _, size in parts)
     # A part of a damaged report may be longer than its whole.
     length = min(max(round(room * total / whole), 1), room) if total else 0
@@ -363,7 +363,7 @@ def _bars(bars: marks.StackedBars, style: Style) -> Iterator[str]:
 
 
 class _BarGrid:
-    """Where bars are: rows of sizes, and columns of places."""
+    """The layout of bars: rows of sizes, and columns of places."""
 
     def __init__(self, bars: marks.StackedBars, style: Style) -> None:
         totals, high = bars.totals(), bars.lines
@@ -392,7 +392,7 @@ class _BarGrid:
         return self.framed(self.labels[row], self.style.shade(drawn))
 
     def framed(self, label: str, drawn: str) -> str:
-        """Return a line between walls, behind its label."""
+        """Return a line between walls, after its label."""
         return _framed(label, self.indent - 1, drawn, self.style)
 
     def below(self, text: str) -> str:
@@ -419,7 +419,7 @@ def _shades(style: Style) -> str:
 
 
 def _level(value: _Number, largest: int, ramp: str, base: int = 0) -> _Number:
-    """Return which character of a ramp stands for a value; the first one is for 0 alone."""
+    """Return the position in a ramp of the character for a value; the first one is only for 0."""
     level: _Number = -(-(value - base) * (len(ramp) - 1) // (largest - base))
     return np.maximum(level, 1) if base else level
 
@@ -574,7 +574,7 @@ def _lanes(lanes: marks.TimeLanes, style: Style) -> Iterator[str]:
 
 
 def _numbers(lanes: marks.TimeLanes, columns: int) -> str:
-    """Return the numbers of stretches where they begin, as far as there is room."""
+    """Return the numbers of intervals at their starts, as far as there is room."""
     line = ""
     for number, _, begin, _ in lanes.stretches:
         at, text = begin * columns // lanes.length, f"{number}"

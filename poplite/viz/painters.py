@@ -42,14 +42,14 @@ Table: TypeAlias = tuple[Sequence[str], Sequence[Sequence[object]]]
 """Titles and rows of the CSV form."""
 
 VERSION = 1
-"""Rises when a reader of the earlier form would go wrong."""
+"""Version of the JSON form; it increases if readers of the earlier form would misread it."""
 
 MOST_ROWS = 2000
 """Rows of a table of a page; the JSON has the rest."""
 
 
 class PictureData:
-    """The data of a picture, with all its forms; a class of them says what is drawn.
+    """The data of a picture, with all its forms; subclasses define the picture.
 
     Attributes:
         KIND: the name of the JSON form.
@@ -71,7 +71,7 @@ class PictureData:
         raise NotImplementedError
 
     def data(self) -> Mapping[str, object]:
-        """Return what the JSON form holds: all fields, unless a class says otherwise."""
+        """Return the content of the JSON form: all fields, unless a subclass overrides it."""
         return by_field(self)
 
     def table(self) -> Table:
@@ -107,11 +107,11 @@ class PictureData:
         return self.svg()
 
     def page_facts(self) -> Mapping[str, str]:
-        """Return what a page says below the picture."""
+        """Return the text of a page below the picture."""
         raise NotImplementedError
 
     def tables(self) -> Sequence[Listing]:
-        """Return the listings of a page: those that SVG has not, unless a class says otherwise."""
+        """Return the listings of a page: those not in the SVG, unless a subclass overrides it."""
         return [each for each in self.picture().marks if isinstance(each, Listing) and each.aside]
 
     def page(self, command: str = "") -> str:

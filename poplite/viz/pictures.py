@@ -79,7 +79,7 @@ def tiles_text(
     color: bool = False,
     ascii_only: bool = False,
 ) -> str:
-    """Draw what every tile needs, as text.
+    """Draw the memory that every tile needs, as text.
 
     Args:
         graph: the graph.
@@ -110,7 +110,7 @@ def tiles_text(
 def tiles_svg(
     graph: Graph, variables: Sequence[str] = (), *, program: Program | None = None
 ) -> SvgText:
-    """Draw what every tile needs, as SVG.
+    """Draw the memory that every tile needs, as SVG.
 
     Args:
         graph: the graph.
@@ -135,7 +135,7 @@ def tiles_svg(
 def tiles_html(
     graph: Graph, variables: Sequence[str] = (), *, program: Program | None = None
 ) -> str:
-    """Return what every tile needs as one page: picture, numbers, text and JSON.
+    """Return the memory that every tile needs as one page: picture, numbers, text and JSON.
 
     Args:
         graph: the graph.
@@ -170,7 +170,7 @@ def tensor_text(
     ascii_only: bool = False,
     full: bool = False,
 ) -> str:
-    """Draw which tile owns which elements of a tensor, as text with a table of intervals.
+    """Draw the tiles of a tensor's elements, as text with a table of intervals.
 
     Args:
         tensor: the tensor; only its own elements are drawn, also where it is a slice.
@@ -197,7 +197,7 @@ def tensor_text(
 
 @_checked
 def tensor_svg(tensor: Tensor, view: View | None = None) -> SvgText:
-    """Draw which tile owns which elements of a tensor, as SVG.
+    """Draw the tiles of a tensor's elements, as SVG.
 
     Args:
         tensor: the tensor; only its own elements are drawn, also where it is a slice.
@@ -219,7 +219,7 @@ def tensor_svg(tensor: Tensor, view: View | None = None) -> SvgText:
 
 @_checked
 def tensor_html(tensor: Tensor, view: View | None = None) -> str:
-    """Return which tile owns which elements as one page: picture, numbers, text and JSON.
+    """Return the tiles of a tensor's elements as one page: picture, numbers, text and JSON.
 
     Args:
         tensor: the tensor; only its own elements are drawn, also where it is a slice.
@@ -248,7 +248,7 @@ def regions_text(
     ascii_only: bool = False,
     full: bool = False,
 ) -> str:
-    """Draw of which intervals of their variables tensors consist, as text.
+    """Draw the intervals of variables that tensors consist of, as text.
 
     Args:
         tensors: a tensor, also a view, or several of one graph; their variables are drawn first.
@@ -274,7 +274,7 @@ def regions_text(
 
 @_checked
 def regions_svg(tensors: Tensor | Sequence[Tensor]) -> SvgText:
-    """Draw of which intervals of their variables tensors consist, as SVG.
+    """Draw the intervals of variables that tensors consist of, as SVG.
 
     Args:
         tensors: a tensor, also a view, or several of one graph; their variables are drawn first.
@@ -311,7 +311,7 @@ def _frames(tensors: Tensor | Sequence[Tensor]) -> RegionFrames:
 def summary_text(
     graph: Graph, program: Program | None = None, *, width: int = 80, color: bool = False
 ) -> str:
-    """Say what a graph holds, which tile holds most, and whether that fits.
+    """Summarise a graph: its contents, its fullest tile, and whether it fits.
 
     Args:
         graph: the graph.
@@ -332,7 +332,7 @@ def summary_text(
 
 @_checked
 def summary_svg(graph: Graph, program: Program | None = None) -> SvgText:
-    """Draw what a graph holds, and how full its fullest tile is, as SVG.
+    """Draw a summary of a graph, and of the use of its fullest tile, as SVG.
 
     Args:
         graph: the graph.
@@ -376,7 +376,7 @@ def program_text(
 
     Raises:
         UnknownName: when no step matches.
-        re.error: when `match` is no regular expression.
+        re.error: when `match` is not a valid regular expression.
 
     >>> from poplite.program import Repeat, Sequence
     >>> program_text(Repeat(9, Sequence())).splitlines()[0]
@@ -405,7 +405,7 @@ def program_svg(
 
     Raises:
         UnknownName: when no step matches.
-        re.error: when `match` is no regular expression.
+        re.error: when `match` is not a valid regular expression.
 
     >>> from poplite.program import Sequence
     >>> program_svg(Sequence())[:4]
@@ -427,7 +427,7 @@ def graph_text(
     width: int = 80,
     color: bool = False,
 ) -> str:
-    """List what reads and writes what, in program order.
+    """List the dataflow graph, in program order.
 
     Args:
         graph: the graph.
@@ -444,7 +444,7 @@ def graph_text(
 
     Raises:
         UnknownName: when there is nothing of that name, or no such scope.
-        ControlProgramError: when the program is of another graph.
+        ControlProgramError: when the program belongs to another graph.
 
     >>> from poplite.graph import Graph
     >>> graph = Graph()
@@ -467,7 +467,7 @@ def graph_svg(
     scope: str | None = None,
     max_nodes: int = MAX_NODES,
 ) -> SvgText:
-    """Draw what reads and writes what, by the built-in layout.
+    """Draw the dataflow graph with the built-in layout.
 
     Args:
         graph: the graph.
@@ -482,7 +482,7 @@ def graph_svg(
 
     Raises:
         UnknownName: when there is nothing of that name, or no such scope.
-        ControlProgramError: when the program is of another graph.
+        ControlProgramError: when the program belongs to another graph.
 
     >>> from poplite.graph import Graph
     >>> graph_svg(Graph())[:4]
@@ -502,7 +502,7 @@ def graph_dot(
     scope: str | None = None,
     max_nodes: int = MAX_NODES,
 ) -> str:
-    """Write what reads and writes what in Graphviz's language.
+    """Write the dataflow graph in Graphviz's language.
 
     Args:
         graph: the graph.
@@ -517,7 +517,7 @@ def graph_dot(
 
     Raises:
         UnknownName: when there is nothing of that name, or no such scope.
-        ControlProgramError: when the program is of another graph.
+        ControlProgramError: when the program belongs to another graph.
 
     >>> from poplite.graph import Graph
     >>> "digraph {" in graph_dot(Graph())
@@ -542,7 +542,7 @@ def quantity_text(
     color: bool = False,
     ascii_only: bool = False,
 ) -> str:
-    """Draw the tile map of what a report knows of every tile, as text.
+    """Draw the tile map of a quantity of a report, as text.
 
     Args:
         report: of an engine, or loaded.
@@ -583,7 +583,7 @@ def quantity_svg(
     scale: Scale | None = None,
     tiles: range | None = None,
 ) -> SvgText:
-    """Draw the tile map of what a report knows of every tile, as SVG.
+    """Draw the tile map of a quantity of a report, as SVG.
 
     Arguments and errors are those of `quantity_text`, without its options for text.
 
@@ -608,12 +608,12 @@ def memory_text(
     color: bool = False,
     ascii_only: bool = False,
 ) -> str:
-    """Draw what every tile needs, and list what lies on the fullest one, as text.
+    """Draw the memory that every tile needs, and list the contents of the fullest, as text.
 
     Args:
         report: of an engine, or loaded; nothing needs to have run.
-        stack: what is told of the fullest tile: kinds of things, the largest things, or what is
-            always live.
+        stack: the parts of the fullest tile: kinds of things, the largest things, or those that
+            are always live.
         sort: "tile" by number, or "size" for the fullest first.
         top: how many things of the fullest tile are listed.
         width: columns to fit.
@@ -640,7 +640,7 @@ def memory_text(
 def memory_svg(
     report: Report, *, stack: Stack = "kind", sort: Sort = "tile", top: int = TOP
 ) -> SvgText:
-    """Draw what every tile needs, and list what lies on the fullest one, as SVG.
+    """Draw the memory that every tile needs, and list the contents of the fullest, as SVG.
 
     Arguments and errors are those of `memory_text`, without its options for text.
 
@@ -664,7 +664,7 @@ def liveness_text(
     color: bool = False,
     ascii_only: bool = False,
 ) -> str:
-    """Draw what a tile needs in each step, as text.
+    """Draw the memory that a tile needs in each step, as text.
 
     Args:
         report: of an engine, or loaded; nothing needs to have run.
@@ -693,7 +693,7 @@ def liveness_text(
 
 @_checked
 def liveness_svg(report: Report, tile: int | str = WORST, *, top: int | None = None) -> SvgText:
-    """Draw what a tile needs in each step, as SVG.
+    """Draw the memory that a tile needs in each step, as SVG.
 
     Arguments and errors are those of `liveness_text`, without its options for text.
 
@@ -717,7 +717,7 @@ def tile_text(
     color: bool = False,
     ascii_only: bool = False,
 ) -> str:
-    """Draw the memory of a tile by address, and list what lies and runs there, as text.
+    """Draw the memory of a tile by address, and list its contents and vertices, as text.
 
     Args:
         report: of an engine, or loaded.
@@ -746,7 +746,7 @@ def tile_text(
 
 @_checked
 def tile_svg(report: Report, tile: int, *, step: str | None = None) -> SvgText:
-    """Draw the memory of a tile by address, and list what lies and runs there, as SVG.
+    """Draw the memory of a tile by address, and list its contents and vertices, as SVG.
 
     Arguments and errors are those of `tile_text`, without its options for text.
 

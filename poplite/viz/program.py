@@ -51,7 +51,7 @@ FEW_LINES = 3
 """Lines of a shared sub-tree that is drawn again rather than referred to."""
 
 MOST_LINES = 300
-"""Lines of a picture that somebody still reads."""
+"""Maximum lines of a picture; no one reads more."""
 
 LONGEST_PLACE = 24
 """Units of a file and line."""
@@ -66,13 +66,13 @@ class TreeRow:
 
     Attributes:
         is_leaf: whether it is a step.
-        level: how deep it lies; the root is 0.
+        level: its depth; the root has depth 0.
         parent: position of its parent among the rows, -1 for none.
-        label: what it is.
-        note: why nothing is drawn below it, if that is so.
+        label: its title.
+        note: why its children are not drawn, if so.
         first_step: number of its first step.
         num_steps: steps in it.
-        runs: how often it runs in all, at most `MOST`; None where data decide.
+        runs: total number of executions, at most `MOST`; None if it depends on data.
         as_compiled: the same of one run as compiled: with all branches, and once round loops that
             data end.
         location: the user's line that made it.
@@ -91,7 +91,7 @@ class TreeRow:
 
     @property
     def steps(self) -> str:
-        """The numbers of the steps that this row stands for; empty where they follow."""
+        """The numbers of the steps that this row represents; empty if rows for them follow."""
         shown = self.num_steps and (self.is_leaf or self.note)
         return step_numbers(self.first_step, self.num_steps) if shown else ""
 
@@ -106,8 +106,8 @@ class ProgramTree(PictureData):
         num_steps: steps of the program, also those that are not drawn.
         match: the regular expression that chose steps, if any.
         matched: steps that it chose; all of them when there is none.
-        runs: how often those run in all, at most `MOST`; None where data decide.
-        name: of the program, empty where there is no other one.
+        runs: their total number of executions, at most `MOST`; None if it depends on data.
+        name: of the program, empty if there is no other one.
         has_counts: whether the picture says how often each row runs.
     """
 
@@ -213,7 +213,7 @@ class _Pending(NamedTuple):
     as_compiled: int
 
     def below(self, place: int) -> Iterator[_Pending]:
-        """Yield what is under it, where it is drawn in a row."""
+        """Yield its children, if they are drawn."""
         node, level = self.node, self.level + 1
         for child, role, times in zip(node.children, roles_of(node), times_of(node), strict=True):
             planned = product(self.as_compiled, times if isinstance(times, int) else 1)
@@ -282,7 +282,7 @@ def program_tree(
 
 
 def runs_of(program: Program) -> int | None:
-    """Count how often the steps of a program run, `MOST` at most; None where data decide.
+    """Count the executions of a program's steps, `MOST` at most; None if it depends on data.
 
     >>> from poplite.graph import Graph
     >>> from poplite.program import Execute, Repeat
@@ -298,12 +298,12 @@ def _whole(runs: Times) -> int | None:
 
 
 class TreeFacts(NamedTuple):
-    """What is known of a sub-tree; no number is above `MOST`.
+    """The facts about a sub-tree; no number is above `MOST`.
 
     Attributes:
         lines: nodes, each place counted.
         matched: steps whose line matches.
-        runs: how often those run, with what repeats in the sub-tree; None where data decide.
+        runs: their executions, with repetitions in the sub-tree; None if it depends on data.
     """
 
     lines: int

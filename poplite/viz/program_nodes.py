@@ -1,4 +1,4 @@
-"""Nodes of a program: what each is called, and how often what is below it runs.
+"""Nodes of a program: their titles, and how often their children run.
 
 A live program has its nodes itself.  A report says what was compiled: its programs are made into
 nodes here, without the names of blocks and sequences, and without what does nothing.  How often
@@ -57,7 +57,7 @@ from poplite.text import amount
 from poplite.viz.draw.words import name_text, names_in, pattern_of, size_text
 
 Times: TypeAlias = int | Fraction | None
-"""How often a part runs each time that what holds it runs; None where data decide.
+"""How often a part runs per run of its parent; None if it depends on data.
 
 A fraction is the average of a run that was counted.
 """
@@ -80,7 +80,7 @@ class Label:
         pattern: its title, with `{}` for each name.
         names: the names in it, as the user wrote them.
         numbers: its counts: vertices; elements and bytes; times.
-        detail: what is not in the pattern, in words.
+        detail: facts that are not in the pattern, in words.
     """
 
     kind: str
@@ -101,11 +101,11 @@ NOWHERE = SourceLocation("", 0, "<module>")
 
 @frozen(eq=False, repr=False)
 class SavedNode(Program):
-    """A node of a program of which only what a report says is known.
+    """A node of a program that is known only from a report.
 
     Attributes:
-        label: what it is.
-        below: the nodes under it, each with what it is for, empty where it needs no word, and how
+        label: its title.
+        below: the nodes under it, each with what it is for, empty if it needs no word, and how
             often it runs each time that this one runs.
     """
 
@@ -113,7 +113,7 @@ class SavedNode(Program):
     below: tuple[tuple[SavedNode, str, Times], ...]
 
     def __post_init__(self) -> None:
-        """Leave location and number of steps to who makes it."""
+        """Leave location and number of steps to the caller."""
 
     @property
     def children(self) -> tuple[Program, ...]:
@@ -122,7 +122,7 @@ class SavedNode(Program):
 
 
 def label_of(node: Program, role: str = "") -> Label:
-    """Return what a node of a program is, without what lies below it; its role is written before.
+    """Return the description of a node, without its children, after its role.
 
     Raises ControlProgramError when its kind is not known here.
 
@@ -174,11 +174,11 @@ def _facts(node: Program) -> tuple[str, dict[str, int], str]:
 
 
 _UNMATCHED = {"default": "", "error": "bounds checked", "unreachable": "no default"}
-"""What a Switch says of values without a case."""
+"""Text of a Switch for values without a case."""
 
 
 def leaf_kind(leaf: Program) -> Literal["copy", "control", "host"]:
-    """Return the kind of a step other than an Execute, by what it touches.
+    """Return the kind of a step other than an Execute, from its accesses.
 
     >>> leaf_kind(Program())
     'control'
@@ -189,7 +189,7 @@ def leaf_kind(leaf: Program) -> Literal["copy", "control", "host"]:
 
 
 def _moved(leaf: Program) -> tuple[dict[str, int], str]:
-    """Return what a step writes, or else reads: elements and bytes, and in words."""
+    """Return the elements and bytes that a step writes, or else reads, also in words."""
     tensors = leaf.writes or leaf.reads
     if not tensors:
         return {}, ""
@@ -201,7 +201,7 @@ def _moved(leaf: Program) -> tuple[dict[str, int], str]:
 
 
 def roles_of(node: Program) -> list[str]:
-    """Return what each child of a node is for; empty where it needs no word.
+    """Return the role of each child of a node; empty if it needs no word.
 
     >>> roles_of(Sequence(Program(), Program()))
     ['', '']
@@ -214,9 +214,9 @@ def roles_of(node: Program) -> list[str]:
 
 
 def times_of(node: Program) -> list[Times]:
-    """Return how often each child of a node runs each time that the node runs.
+    """Return how often each child of a node runs per run of the node.
 
-    None where data decide, or nothing ends it.  Raises ControlProgramError when its kind is not
+    None if it depends on data, or nothing ends it.  Raises ControlProgramError when its kind is not
     known here.
 
     >>> times_of(Repeat(9, Program())), times_of(Sequence(Program()))
@@ -233,7 +233,7 @@ def times_of(node: Program) -> list[Times]:
 
 
 def product(runs: Times, times: Times) -> Times:
-    """Return how often something runs that is repeated, `MOST` at most; None where data decide.
+    """Return a product of execution counts, `MOST` at most; None if it depends on data.
 
     >>> product(3, 4), product(3, None), product(0, None), product(5, Fraction(12, 5))
     (12, None, 0, 12)
@@ -247,7 +247,7 @@ def product(runs: Times, times: Times) -> Times:
 
 
 def compiled_text(runs: int | None, as_compiled: int) -> str:
-    """Return how often something runs; where data decide, in one run as compiled, with a `?`.
+    """Return an execution count; if it depends on data, that of one run as compiled, with a `?`.
 
     >>> compiled_text(1234, 1234), compiled_text(None, 1000)
     ('1,234', '1,000?')
@@ -256,7 +256,7 @@ def compiled_text(runs: int | None, as_compiled: int) -> str:
 
 
 def no_picture(node: Program) -> ControlProgramError:
-    """Return the error for a node of an unknown kind: what it does cannot be guessed.
+    """Return the error for a node of an unknown kind.
 
     >>> no_picture(Program()).what
     'no picture shows what a Program does'
@@ -265,7 +265,7 @@ def no_picture(node: Program) -> ControlProgramError:
 
 
 def line_of(node: Program) -> str:
-    """Return the line of a step that a regular expression is searched in.
+    """Return the line of a step in which a regular expression is searched.
 
     >>> line_of(Program()).split()[:2]
     ['Program', 'empty']
@@ -275,7 +275,7 @@ def line_of(node: Program) -> str:
 
 
 def line_text(location: SourceLocation) -> str:
-    """Return a line with its callers, without folders; empty where there is none.
+    """Return a line with its callers, without folders; empty if there is none.
 
     >>> line_text(NOWHERE)
     ''
@@ -304,7 +304,7 @@ def many(count: int, noun: str) -> str:
 
 
 def runs_text(runs: int | None) -> str:
-    """Return how often all steps together run; None where data decide.
+    """Return how often all steps together run; None if it depends on data.
 
     >>> runs_text(200), runs_text(None)
     ('run 200 times in all', 'run as often as data decide')
@@ -333,7 +333,7 @@ KINDS = {
     ProgramType.HOST_CALL: "host",
     ProgramType.HOST_ACTION: "host",
 }
-"""The looks of steps; of all else that of control."""
+"""The appearance of steps; all other nodes look like control."""
 
 
 def saved_programs(report: Report) -> dict[str, SavedNode]:
@@ -373,7 +373,7 @@ def _tree(
         for child, runs in zip(node.children, each_times, strict=True):
             under = made[id(child)].below
             is_group = child.type is ProgramType.SEQUENCE
-            if is_group and node.type is ProgramType.CALL:  # what the function holds
+            if is_group and node.type is ProgramType.CALL:  # the body of the function
                 parts += [(each, "", runs) for each, _, _ in under]
             else:  # a group of one is that one
                 only = under[0][0] if is_group and len(under) == 1 else made[id(child)]
@@ -388,7 +388,7 @@ def _tree(
 
 
 def _first_numbers(root: CompiledProgram, counts: Mapping[int, int]) -> dict[int, int]:
-    """Return the number of the first step under each program, where it stands first."""
+    """Return the number of the first step of each program, where it first occurs."""
     found: dict[int, int] = {}
     pending = [(root, 1)]
     while pending:
@@ -463,16 +463,16 @@ def of_copy(name: str) -> tuple[str, tuple[str, ...]]:
 
 
 def times_below(node: CompiledProgram) -> int | None:
-    """Return how often what is under a program runs each time that it runs; None by data."""
+    """Return how often the children of a program run per run; None if it depends on data."""
     if node.type is ProgramType.REPEAT:
         return repeats(node)
     return None if node.type in BY_DATA else 1
 
 
 def times_of_run(report: Report, name: str, root: CompiledProgram) -> dict[int, list[Times]]:
-    """Return for programs whose parts data decide how often each part ran, by the `id`.
+    """Return how often each part of data-dependent programs ran, by the `id` of the program.
 
-    Nothing where the report is not of one run, or costs are not modelled.
+    Empty if the report is not that of one run, or costs are not modelled.
     """
     ran = {
         step.row: step.executions for step in report.execution.steps if step.program_name == name
@@ -502,7 +502,7 @@ def times_of_run(report: Report, name: str, root: CompiledProgram) -> dict[int, 
 def _count(
     node: CompiledProgram, ran: Mapping[int, int], counts: Mapping[int, int | None]
 ) -> int | None:
-    """Return how often a program ran, by a step in it that runs as often; None for no such."""
+    """Return how often a program ran, derived from a step in it; None if no step tells."""
     if not node.children:
         return ran.get(node.row)
     times, below = times_below(node), [counts[id(child)] for child in node.children]
@@ -513,7 +513,7 @@ def _count(
 def _shares(
     node: CompiledProgram, counts: Mapping[int, int | None], entered: int | Fraction
 ) -> list[Times]:
-    """Return how often each part ran each time; what has one role runs as often."""
+    """Return how often each part ran per run; parts with the same role run equally often."""
     by_role: dict[str, int] = {}
     for child in node.children:
         count = counts[id(child)]

@@ -3,11 +3,11 @@
     cycles   of all   times   balance   step
     67,456   75.9%        7     92.8%   expand
 
-A bar is what a tile does on average, waiting included, and as long as the step.  Phases of a step
-are those of its slowest tile from one sync to the next: between two syncs every tile proceeds by
-itself, and the slowest of them is what the step takes.
+A bar shows the average activity of a tile, waiting included, and is as long as the step.  Phases of
+a step are those of its slowest tile from one sync to the next: between two syncs every tile
+proceeds by itself, and the slowest one determines the length of the step.
 
-In time, a row is what the busiest tile of a block does in each stretch::
+In time, a row shows the activity of the busiest tile of a block in each interval::
 
     steps      1            2
      0-31   ▓▓▒▒████::::::::▒▒██::
@@ -90,19 +90,19 @@ NUMBERS = (
     *("number", "program", "name", "at", "executions", "cycles", "share", "balance"),
     *("flops", "flops_per_cycle", "exchanged_per_cycle", "code_bytes"),
 )
-"""What JSON and CSV have of a step."""
+"""The fields of a step in JSON and CSV."""
 
 
 @frozen
 class StepRow:
-    """What a step took, over all its executions.
+    """The cost of a step, over all its executions.
 
     Attributes:
         step: the step.
         label: its name, with its program where there are several.
-        share: of the cycles of all steps.
+        share: its share of the cycles of all steps.
         parts: its phases on the slowest tile, in order, with total cycles.
-        time: what a tile did on average, in cycles that add up to those of the step.
+        time: the average activity of a tile, in cycles that add up to those of the step.
     """
 
     step: ExecutionStep
@@ -112,7 +112,7 @@ class StepRow:
     time: Mapping[TimePart, float]
 
     def numbers(self) -> tuple[object, ...]:
-        """Return what `NUMBERS` names; None where it is not known."""
+        """Return the numbers that `NUMBERS` names; None if unknown."""
         step = self.step
         return (
             *(step.number, step.program_name, step.name, step.at, step.executions, step.cycles),
@@ -121,7 +121,7 @@ class StepRow:
         )
 
     def tip(self) -> str:
-        """Return all that is known of the step, on one line."""
+        """Return all known facts about the step, on one line."""
         step = self.step
         parts = ", ".join(f"{PHASES[kind].words} {cycles:,}" for kind, cycles in self.parts)
         at = f" ({step.at})" if step.at else ""
@@ -131,14 +131,14 @@ class StepRow:
 
 @frozen
 class StepList(PictureData):
-    """What steps took.
+    """The costs of steps.
 
     Attributes:
-        note: what the numbers are of.
+        note: the origin of the numbers, such as the number of runs.
         steps: those that are listed.
         cycles: of all steps, also of those that are not listed.
-        num_steps: how many steps there are in all.
-        limits: what a tile can do in a cycle.
+        num_steps: total number of steps.
+        limits: the maximum work of a tile per cycle.
     """
 
     note: str
@@ -151,13 +151,13 @@ class StepList(PictureData):
 
     @property
     def heading(self) -> str:
-        """How many steps, and what they take."""
+        """The number of steps, and their cost."""
         of = "" if len(self.steps) == self.num_steps else f" of {self.num_steps:,}"
         cycles = amount(sum(row.step.cycles for row in self.steps), "cycle")
         return noted(f"steps: {len(self.steps):,}{of}, {cycles}", self.note)
 
     def picture(self) -> Picture:
-        """Return a row for each step, with a bar of what a tile did on average.
+        """Return a row for each step, with a bar of the average activity of a tile.
 
         >>> StepList("", (), 0, 0).picture().title
         'steps: 0, 0 cycles'
@@ -190,19 +190,19 @@ class StepList(PictureData):
         return by_field(self) | {"steps": rows}
 
     def table(self) -> Table:
-        """Return titles and rows of the CSV form; nothing where a number is not known."""
+        """Return titles and rows of the CSV form; unknown numbers are empty."""
         return NUMBERS, [row.numbers() for row in self.steps]
 
 
 def limits_words(limits: Sequence[Limit]) -> tuple[Words, ...]:
-    """Return what numbers by cycle are, with the facts of the limits where a pointer rests."""
+    """Return a text about numbers per cycle, whose tip contains the facts behind the limits."""
     facts = [f"{name}: {source}" for each in limits for name, source in each.sources.items()]
     tip = "; ".join(dict.fromkeys(facts))
     return tuple(Words(line, "soft", tip) for line in limits_text(limits))
 
 
 def limits_text(limits: Sequence[Limit]) -> tuple[str, str]:
-    """Return what operations and bytes by cycle are, and what a tile could do at most.
+    """Return a text about operations and bytes per cycle, and the maximum of a tile.
 
     >>> from poplite.machine.target import Target
     >>> limits_text(limits_of(Target()))[1].partition(", ")[0]
@@ -219,14 +219,14 @@ def limits_text(limits: Sequence[Limit]) -> tuple[str, str]:
 
 
 def rates_of(step: ExecutionStep) -> tuple[str, str, str]:
-    """Return operations and bytes by cycle, and bytes of exchange code, of a step, as text."""
+    """Return operations and bytes per cycle, and the bytes of exchange code, of a step, as text."""
     code = f"{step.code_bytes:,}" if step.code_bytes else ""
     flops, moved = step.flops_per_cycle, step.exchanged_per_cycle
     return per_cycle_text(flops, "?"), per_cycle_text(moved, ""), code
 
 
 def per_cycle_text(number: float | None, unknown: str) -> str:
-    """Return a number by cycle with two digits; `unknown` is said without one.
+    """Return a number per cycle with two digits; `unknown` if there is none.
 
     >>> per_cycle_text(0.0534, "?"), per_cycle_text(0.001, "?"), per_cycle_text(None, "?")
     ('0.05', '<0.01', '?')
@@ -255,10 +255,10 @@ SORTS: dict[str, Callable[[StepRow], Any]] = {
 def step_list(
     report: Report, *, step: str | None = None, match: str = "", sort: str = "cycles"
 ) -> StepList:
-    """Return what steps took, those that are wanted.
+    """Return the costs of the selected steps.
 
     `step` is a number, a range or a name, `match` a part of names, `sort` one of `SORTS`.
-    Raises UnknownName where there are steps, and none of them is wanted.
+    Raises UnknownName if there are steps, but none is selected.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=4))
@@ -309,20 +309,20 @@ ROWS = 32
 """Most rows of tiles."""
 
 COLUMNS = 64
-"""Stretches of time of the JSON form."""
+"""Number of time intervals in the JSON form."""
 
 STATES: tuple[Part, ...] = tuple(PHASES)
-"""What a cell may show, by number; one more is waiting."""
+"""The states of a cell, by number; one more means waiting."""
 
 WAITING = len(STATES)
 
 
 @frozen(eq=False)
 class Stretch:
-    """What tiles do from one sync to the next, with all executions.
+    """The activity of tiles from one sync to the next, over all executions.
 
     Attributes:
-        begin: the cycle that it begins at.
+        begin: its first cycle.
         sync: cycles that all tiles wait at first.
         phases: state and int64[tiles] cycles of each phase.
     """
@@ -349,14 +349,14 @@ class Timeline(PictureData):
 
     Attributes:
         steps: the list of the steps, in the order of the program.
-        begins: the cycle that each of them begins at.
-        tiles: how many there are.
-        ipus: how many IPUs they are on; no row has tiles of two.
-        stretches: what tiles do.
-        cycles: of all that is shown.
-        chosen: a tile that has a row of its own, where others are in blocks.
+        begins: the first cycle of each step.
+        tiles: the number of tiles.
+        ipus: the number of IPUs; no row has tiles on two of them.
+        stretches: the activity of tiles, from sync to sync.
+        cycles: total number of cycles shown.
+        chosen: a tile with a separate row, if others are in blocks.
         part: the tiles that are in blocks; by default all.
-        part_name: what has these tiles, such as "IPU 1"; empty for all.
+        part_name: the owner of these tiles, such as "IPU 1"; empty for all.
     """
 
     steps: StepList
@@ -387,7 +387,7 @@ class Timeline(PictureData):
 
     @property
     def slowest(self) -> int | None:
-        """The tile that is busy longest; None where each tile has a row."""
+        """The tile that is busy longest; None if each tile has a row."""
         if self.block == 1 and self.part is None or not self.stretches:
             return None
         busy: Int64 = np.zeros(self.tiles, np.int64)
@@ -397,7 +397,7 @@ class Timeline(PictureData):
 
     @property
     def rows(self) -> list[range]:
-        """The tiles of each row: blocks, and `beside` them what has rows of its own."""
+        """The tiles of each row: blocks, then the separate rows of `beside`."""
         block = self.block
         blocks = [
             range(row, min(row + block, piece.stop))
@@ -419,7 +419,7 @@ class Timeline(PictureData):
 
     @property
     def borders(self) -> dict[int, str]:
-        """What begins with a row, by its number: an IPU but the first, or a row beside blocks."""
+        """Captions of rows, by number: each IPU but the first, and rows that are not blocks."""
         rows, beside = self.rows, self.beside
         blocks = len(rows) - len(beside)
         each = self.tiles // self.ipus
@@ -463,7 +463,7 @@ class Timeline(PictureData):
         return found
 
     def present(self) -> tuple[Role, ...]:
-        """Return the roles of what tiles do at any time, in the order of all of them."""
+        """Return the roles of the activities that occur, in the order of all roles."""
         found = {part for row in self.steps.steps for part, _ in row.parts}
         return tuple(role for part, role in PHASES.items() if part in found)
 
@@ -500,7 +500,7 @@ class Timeline(PictureData):
 
 
 def _add(area: npt.NDArray[np.float64], edges: npt.NDArray[np.float64], a: Int64, b: Int64) -> None:
-    """Add the time from `a` to `b` of each row to the cells that it lies in."""
+    """Add the time from `a` to `b` in each row to the cells that contain it."""
     used = b > a
     if not used.any():
         return
@@ -525,10 +525,10 @@ def timeline_of(
     ipu: int | None = None,
     rank: int | None = None,
 ) -> Timeline:
-    """Return all tiles in time, in the steps that are wanted (as for `step_list`).
+    """Return all tiles in time, in the selected steps (as for `step_list`).
 
-    A tile that is named has a row of its own; raises InvalidTileMapping where there is none.
-    Blocks are of all tiles, of one IPU, or of one rank; raises InvalidOption where there is none.
+    A named tile has a separate row; raises InvalidTileMapping if it does not exist.
+    Blocks are of all tiles, of one IPU, or of one rank; raises InvalidOption if it does not exist.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=4))
@@ -574,7 +574,7 @@ def listed_or_in_time(
     match: str,
     **tiles: Any,
 ) -> StepList | Timeline:
-    """Return a list of steps, or a timeline where it, or some of its tiles, are asked for."""
+    """Return a list of steps, or a timeline if that, or some of its tiles, is requested."""
     if timeline or any(each is not None for each in tiles.values()):
         return timeline_of(report, step=step, match=match, **tiles)
     return step_list(report, step=step, match=match, sort=sort)
@@ -592,7 +592,7 @@ def _stretches(step: ExecutionStep, begin: int) -> Iterator[Stretch]:
 
 
 LEVELS = tuple(Role("of all cycles", "█", f"q{step}", 0, "#") for step in (8, 6, 4))
-"""What bars look like: from the fourth level on they are as pale as those of the third."""
+"""The appearance of bars by level; levels from the fourth on look like the third."""
 
 SCOPE_COLUMNS = (
     ListColumn("steps", spare=1),
@@ -607,14 +607,14 @@ SCOPE_COLUMNS = (
 
 @frozen
 class Cost:
-    """What a scope of names, or a line of a file, takes.
+    """The cost of a scope of names, or of a line of a file.
 
     Attributes:
-        steps: how many steps it has.
+        steps: its number of steps.
         cycles: total of them.
         share: of the cycles of all steps.
         received: total of bytes that tiles receive in them.
-        memory: bytes of what it put into memory, on all tiles.
+        memory: bytes that it added to memory, on all tiles.
     """
 
     steps: int
@@ -629,7 +629,7 @@ class Cost:
         return f"{self.cycles:,}", share, f"{self.received:,}", f"{self.memory:,}"
 
     def row(self) -> tuple[object, ...]:
-        """Return what `COST_TITLES` names, as CSV has them."""
+        """Return the numbers that `COST_TITLES` names, as in CSV."""
         return self.steps, self.cycles, f"{self.share:.6f}", self.received, self.memory
 
 
@@ -643,20 +643,20 @@ class CostSum:
         self.steps = self.cycles = self.received = self.memory = 0
 
     def add_step(self, step: ExecutionStep) -> None:
-        """Add what a step takes."""
+        """Add the cost of a step."""
         self.steps += 1
         self.cycles += step.cycles
         self.received += sum(phase.received.total for phase in step.phases)
 
     def taken(self, whole: int) -> tuple[int, int, float, int, int]:
-        """Return the fields of a `Cost`, of a whole of so many cycles."""
+        """Return the fields of a `Cost`, given the total number of cycles."""
         share = self.cycles / whole if whole else 0.0
         return self.steps, self.cycles, share, self.received, self.memory
 
 
 @frozen
 class ScopeCost(Cost):
-    """What a scope takes, with all that is inside.
+    """The cost of a scope, with everything inside it.
 
     Attributes:
         name: without the scopes that it is in; several parts where nothing else is between them.
@@ -669,16 +669,16 @@ class ScopeCost(Cost):
     inside: tuple[ScopeCost, ...]
 
     def num_inside(self) -> int:
-        """Return how many scopes and steps it holds, however deep."""
+        """Return the number of scopes and steps in it, at any depth."""
         return sum(1 + each.num_inside() for each in self.inside)
 
 
 @frozen
 class ScopeTree(PictureData):
-    """What the scopes of a report take.
+    """The costs of the scopes of a report.
 
     Attributes:
-        note: what the numbers are of.
+        note: the origin of the numbers, such as the number of runs.
         whole: all of it.
         depth: how many levels are listed.
     """
@@ -731,7 +731,7 @@ class ScopeTree(PictureData):
         return ListRow(cells, aside=aside, level=level, tip=tip)
 
     def data(self) -> dict[str, object]:
-        """Return what scopes take, with all that is inside."""
+        """Return the costs of scopes, with everything inside them."""
         return {"note": self.note, **by_field(self.whole)}
 
     def table(self) -> Table:
@@ -758,7 +758,7 @@ class _Node(CostSum):
         self.inside: dict[str, _Node] = {}
 
     def at(self, parts: list[str]) -> list[_Node]:
-        """Return the nodes from here to a path, made where they are not there yet."""
+        """Return the nodes from here to a path; missing ones are created."""
         found = [self]
         for part in parts:
             found.append(found[-1].inside.setdefault(part, _Node()))
@@ -766,7 +766,7 @@ class _Node(CostSum):
 
 
 def scope_tree(report: Report, *, depth: int = 2, sort: str = "cycles") -> ScopeTree:
-    """Return what scopes take, in so many levels; `sort` is one of `SCOPE_SORTS`.
+    """Return the costs of scopes, to a given depth; `sort` is one of `SCOPE_SORTS`.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=4))
@@ -796,7 +796,7 @@ def _parts_of(name: str) -> list[str]:
 
 
 def _path(step: ExecutionStep, *, is_alone: bool) -> list[str]:
-    """Return the scopes of a step, and last what it is called in them.
+    """Return the scopes of a step, and last its name in them.
 
     The one step of an operation may be called after it and what is stored: `net/e[like net/x]`.
     """
@@ -818,7 +818,7 @@ def _path(step: ExecutionStep, *, is_alone: bool) -> list[str]:
 def _scope(
     name: str, before: str, node: _Node, cycles: int, sort: Callable[[ScopeCost], Any]
 ) -> ScopeCost:
-    """Return a finished scope; one that holds nothing but another one is one with it."""
+    """Return a finished scope; a scope whose only content is another scope is merged with it."""
     while name and len(node.inside) == 1:
         ((inner, only),) = node.inside.items()
         if (only.steps, only.memory) != (node.steps, node.memory):

@@ -1,8 +1,8 @@
 """A graph in a dozen numbers, with a verdict and a row for each, or a report at a glance.
 
-A graph is counted itself; of a saved file its report says the same.  Memory is what the model finds
-for the program, as the engine does: variables, messages, code and stacks.  Of a graph that cannot
-be compiled so far it is variables and constants alone, with why.
+A graph is counted directly; for a saved file, the numbers are those of its report.  Memory is that
+of the memory model, as in the engine: variables, messages, code and stacks.  For a graph that
+cannot be compiled yet, it is that of variables and constants only, with the reason.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class ProgramLength:
 
     Attributes:
         steps: its leaves, each place counted.
-        runs: how often they run in all, with what repeats; None where data decide.
+        runs: total number of executions, with repetitions; None if it depends on data.
     """
 
     steps: int
@@ -86,12 +86,12 @@ class Summary(PictureData):
         worst_tile: the tile that needs most bytes.
         worst_bytes: the bytes that it needs in the step that needs most.
         kinds: those bytes by kind of thing, the most first.
-        unmodelled: why the memory model knows nothing; empty where it does.
+        unmodelled: why the memory model knows nothing; empty if it does.
         over_tiles: tiles that hold more than their memory.
         program: length of the program, or None when there is none.
-        cycles: of all runs so far, or of one as compiled; None where that is not known.
+        cycles: of all runs so far, or of one as compiled; None if that is not known.
         runs: how often it ran; 0 where it is shown as compiled.
-        note: what the cycles are of; empty where they are those of runs.
+        note: the origin of the cycles; empty if they were measured in runs.
     """
 
     machine: str
@@ -128,7 +128,7 @@ class Summary(PictureData):
 
     @property
     def fits(self) -> bool:
-        """Whether what is mapped so far fits every tile."""
+        """Whether the elements mapped so far fit on every tile."""
         return not self.over_tiles
 
     @property
@@ -224,7 +224,7 @@ class Summary(PictureData):
         return composed(title, FactList(tuple(self.rows())), self._fullest())
 
     def _fullest(self) -> Listing:
-        """Return a bar of the worst tile's bytes against its memory, and of what is over."""
+        """Return a bar of the worst tile's bytes against its memory, with any excess."""
         used, limit = self.worst_bytes, self.target.tile_memory_bytes
         columns = (
             ListColumn("", "name"),
@@ -237,14 +237,14 @@ class Summary(PictureData):
         return Listing(columns, (ListRow((name, bar, size_text(limit))),), has_titles=False)
 
     def data(self) -> dict[str, object]:
-        """Return all fields, and what follows from them."""
+        """Return all fields, and numbers derived from them."""
         classes = [{"name": name, "vertices": count} for name, count in self.classes]
         found = by_field(self) | {"kinds": dict(self.kinds), "classes": classes}
         return found | {"fits": self.fits, "verdict": self.verdict, "vertices": self.vertices}
 
 
 def summary_of(graph: Graph, program: Program | Mapping[str, Program] | None = None) -> Summary:
-    """Count what a graph holds, and what tiles need when a program runs, or several by name.
+    """Count the contents of a graph, and the memory that one or several named programs need.
 
     >>> from poplite.graph import Graph
     >>> graph = Graph(Target(tiles=2, tile_memory_bytes=24))
@@ -288,9 +288,9 @@ def _summary(
     data: Sequence[tuple[bool, int]],
     **others: Any,
 ) -> Summary:
-    """Return a summary with what follows from the memory of tiles, or else from what is mapped.
+    """Return a summary with numbers derived from the memory of tiles, or else from the mapping.
 
-    `data` says of each variable and constant whether it is constant, and its bytes.
+    `data` contains, for each variable and constant, whether it is constant, and its bytes.
     """
     on_tiles = mapped if memory is None else memory.including_gaps.array()
     worst = int(on_tiles.argmax())
@@ -311,7 +311,7 @@ def _summary(
 
 
 def _steps_of(program: Program | Mapping[str, Program] | None) -> ProgramLength | None:
-    """Return how long programs are, each of which runs once."""
+    """Return the lengths of programs, if each runs once."""
     if not program:
         return None
     whole = program if isinstance(program, Program) else Steps(*program.values())
@@ -319,7 +319,7 @@ def _steps_of(program: Program | Mapping[str, Program] | None) -> ProgramLength 
 
 
 def summary_of_report(report: Report, program: str | None = None) -> Summary:
-    """Count what a report says of a graph; of its programs all, or the one that is named.
+    """Count the contents of a report, for all of its programs or for the named one.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=2))
@@ -360,7 +360,7 @@ def summary_of_report(report: Report, program: str | None = None) -> Summary:
 
 
 def _data(compilation: Compilation) -> tuple[list[tuple[bool, int]], list[Int64]]:
-    """Return of each variable whether it is constant, and its bytes; and tiles that hold some."""
+    """Return for each variable whether it is constant, and its bytes; and the tiles in use."""
     known, memory = compilation.variables, compilation.modelled
     if len(known) or memory is None:
         tiles = {id(each.tiles): each.tiles for each in known if each.tiles is not None}
@@ -376,7 +376,7 @@ def _num_distinct(tiles: Sequence[Int64]) -> int:
 
 
 def _unmapped(variable: CompiledVariable) -> int:
-    """Return the elements of a variable without a tile; 0 where its tiles are not known."""
+    """Return the number of a variable's elements without a tile; 0 if its tiles are unknown."""
     if variable.first is None or variable.tiles is None:
         return 0
     if not variable.tiles.values.count or variable.tiles.values.low >= 0:
@@ -386,7 +386,7 @@ def _unmapped(variable: CompiledVariable) -> int:
 
 
 def machine_name(target: Target) -> str:
-    """Return what a target is called.
+    """Return the name of a target.
 
     >>> machine_name(Target()), machine_name(Target(tiles=16))
     ('Mk2 (GC200)', 'Mk2 tiles')
@@ -421,7 +421,7 @@ LONGEST_CLASS = 32
 
 
 def edges_of(vertex: VertexInstance) -> Iterator[tuple[Field, Tensor]]:
-    """Yield the connected edges of a vertex: the field, and the tensor behind it.
+    """Yield the connected edges of a vertex: the field and its tensor.
 
     Each row of a list of edges is one.
 
@@ -492,15 +492,15 @@ MOST_FINDINGS = 6
 
 @frozen
 class Overview(PictureData):
-    """What is drawn.
+    """The overview of a report.
 
     Attributes:
         time: cycles of a tile on average; they add up to all cycles.
-        tile: the fullest tile; None where memory is not modelled.
+        tile: the fullest tile; None if memory is not modelled.
         memory: bytes on it at its peak; they add up to what it needs.
-        findings: what takes or loses most cycles, the most first.
+        findings: the largest uses and losses of cycles, the largest first.
         limit_bytes: memory of a tile.
-        note: what the cycles are of; empty where they are those of a run.
+        note: the origin of the cycles; empty if they are those of one run.
     """
 
     time: BarCell
@@ -536,7 +536,7 @@ class Overview(PictureData):
 
 
 def overview_of(report: Report) -> Overview:
-    """Gather the overview of a report; of programs that did not run, as one run of each.
+    """Gather the overview of a report; programs that did not run count as run once.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=2))

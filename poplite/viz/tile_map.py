@@ -61,21 +61,21 @@ Scale = Literal["zero", "least"]
 
 @frozen(eq=False)
 class TileMap(PictureData):
-    """What a tile map shows.
+    """The data of a tile map.
 
     Attributes:
-        heading: what the quantity is.
+        heading: the name of the quantity.
         notes: lines below it; those that begin with `!` warn.
         value: int64[tiles], the quantity.
         over: bool[tiles], whether it is more than a tile may have.
-        tips: what to say about each tile, after its number.
+        tips: text about each tile, shown after its number.
         unit: how a value is written.
-        limit: what a tile may have, as words; empty when there is no limit.
-        ipus: IPUs that the tiles are on, each with as many.
+        limit: maximum for a tile, in words; empty if there is none.
+        ipus: number of IPUs; each has the same number of tiles.
         base: the quantity at which colours begin.
         first: number of the first tile.
         quantity: the quantity of a report; empty for others.
-        measure: what a page calls the quantity.
+        measure: the name of the quantity on a page.
     """
 
     heading: str
@@ -102,7 +102,7 @@ class TileMap(PictureData):
         note: str = "",
         says_extremes: bool = True,
     ) -> TileMap:
-        """Return the map of all tiles or of a range, with what there is to say of it.
+        """Return the map of all tiles or of a range, with its texts.
 
         `scale` is where colours begin, `note` what the numbers are of; `says_extremes` adds a line
         for all and one for the most and the least.  Raises InvalidOption for tiles that are not
@@ -137,7 +137,7 @@ class TileMap(PictureData):
         )
 
     def picture(self) -> Picture:
-        """Return a map of all tiles, what its shades mean, and how many tiles have how much."""
+        """Return a map of all tiles, its scale, and a histogram."""
         shades = Shades(int(self.value.max(initial=0)), self.base, self.unit, self.limit)
         cells = TileCells(self.value, self.over, self.tips, shades, self.first, self.ipus)
         scale = ShadeScale(shades), Histogram(self.value, shades)
@@ -157,7 +157,7 @@ class TileMap(PictureData):
         return [_numbers("tile", ["tile", self.measure], rows)]
 
     def page_facts(self) -> dict[str, str]:
-        """Return what is measured, and all that there is to say of it."""
+        """Return the quantity, and all texts about it."""
         said = [note for note in self.notes if not note.startswith("!")]
         warned = [note.removeprefix("! ") for note in self.notes if note.startswith("!")]
         facts = {"counted": self.measure, "in all": "; ".join(said)}
@@ -328,8 +328,8 @@ class TileLoad(PictureData):
         size_bytes: int64[tiles].
         unmapped_elements: elements that have no tile.
         limit_bytes: memory of one tile.
-        ipus: IPUs that the tiles are on, each with as many.
-        needed_bytes: int64[tiles], what they need with code, messages, stacks and copies; None
+        ipus: number of IPUs; each has the same number of tiles.
+        needed_bytes: int64[tiles], bytes needed with code, messages, stacks and copies; None
             where only variables are counted.
         unmodelled: why the graph cannot be compiled so that these could be counted; "" otherwise.
         scale: where colours begin.
@@ -393,7 +393,7 @@ class TileLoad(PictureData):
         return self.title
 
     def page_facts(self) -> dict[str, str]:
-        """Return all that there is to say of it."""
+        """Return all texts about it."""
         return self.drawn.page_facts()
 
     def tables(self) -> list[Listing]:
@@ -410,7 +410,7 @@ class TileLoad(PictureData):
         return [_numbers("used tile", titles, rows)] if rows else []
 
     def summary(self) -> str:
-        """Return how much lies where, on one line."""
+        """Return the distribution, on one line."""
         return f"{size_text(int(self.size_bytes.sum()))} {_on_tiles(self.size_bytes)}"
 
     def balance(self) -> str:
@@ -433,7 +433,7 @@ class TileLoad(PictureData):
         )
 
     def warnings(self) -> list[str]:
-        """Return a line each for elements without a tile, and for what is not counted.
+        """Return a line about elements without a tile, and a line about uncounted memory.
 
         >>> TileLoad("", np.array([4, 2]), np.array([16, 8]), 3, 10).warnings()
         ['! 3 elements have no tile']
@@ -447,9 +447,9 @@ class TileLoad(PictureData):
 
 
 def tile_load(graph: Graph, names: Sequence[str] = ()) -> TileLoad:
-    """Count what lies on every tile: the named variables and constants, or all.
+    """Count the elements on every tile: of the named variables and constants, or of all.
 
-    Raises UnknownName when the graph has no variable of a name.
+    Raises UnknownName if the graph has no variable with a given name.
 
     >>> from poplite.graph import Graph
     >>> graph = Graph()
@@ -491,7 +491,7 @@ def _title(chosen: Sequence[Variable], named: bool) -> str:
 def modelled(
     graph: Graph, programs: Program | Mapping[str, Program] | None = None
 ) -> tuple[Memory | None, str]:
-    """Return what tiles hold when programs run, or why that is not known; without any, always.
+    """Return the memory of tiles when programs run, or at any time; or why it is unknown.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=2))
@@ -511,9 +511,9 @@ def modelled(
 
 
 def judged_load(graph: Graph, programs: Program | Mapping[str, Program] | None = None) -> TileLoad:
-    """Count what tiles need in all, and what of it variables take.
+    """Count the total memory of tiles, and the part of variables.
 
-    What cannot be compiled yet has its variables counted alone, and says why.
+    For a graph that cannot be compiled yet, only variables are counted, with the reason.
     """
     load, (memory, missing) = tile_load(graph), modelled(graph, programs)
     if memory is None:
@@ -541,7 +541,7 @@ def vertices_map(compute_set: ComputeSet) -> TileMap:
 
 
 def _on_tiles(value: Int64) -> str:
-    """Return how many tiles have any, and which."""
+    """Return the number of tiles with a nonzero quantity, and which they are."""
     used = np.flatnonzero(value)
     where = f" ({ranges(used)})" if 0 < len(used) < len(value) else ""
     return f"on {len(used):,} of {amount(len(value), 'tile')}{where}"

@@ -1,9 +1,9 @@
-"""The dataflow graph: variables, what works on them, and how many bytes flow.
+"""The dataflow graph: variables, the steps that access them, and the bytes that flow.
 
     x --16 B--> double --16 B--> y          nodes 0, 1, 2     edges (0, 1), (1, 2)
 
 Vertices are summed up in their compute set, and a graph with too many nodes is collapsed,
-so the picture of any graph is small.  What goes both ways is one edge: a compute set that
+so the picture of any graph is small.  Data that flows both ways is one edge: a compute set that
 updates a variable in place, or scopes that exchange data.
 
 To be small enough, a graph is reduced to the surroundings of a name, or a scope with its
@@ -68,7 +68,7 @@ MAX_NODES = 300
 """Nodes that are drawn unless more are asked for."""
 
 HOPS = 2
-"""Edges between a name that is looked around and the last node drawn."""
+"""Number of edges from a name to the last node drawn around it."""
 
 EDGES_A_NODE = 4
 """Edges allowed for each node allowed; with more of them a picture is a grey area."""
@@ -88,8 +88,8 @@ class Excerpt:
     Attributes:
         around: name of a variable or compute set to stay near; None for no such limit.
         hops: how many edges away from it.
-        scope: draw what is in it, and its neighbours; None for everything.
-        max_nodes: beyond so many, nodes are collapsed: scopes, numbered names, then kinds.
+        scope: draw its contents and their neighbours; None for everything.
+        max_nodes: if there are more nodes, they are collapsed: scopes, numbered names, then kinds.
     """
 
     around: str | None = None
@@ -104,8 +104,8 @@ class Fold:
 
     Attributes:
         members: items of each node, rising; nodes in the order of their first items.
-        labels: kind and name of each node that stands for several items, else None.
-        how: what joined items share, "" when none were joined.
+        labels: kind and name of each node that represents several items, else None.
+        how: the property that merged items share; "" if none were merged.
     """
 
     members: tuple[tuple[int, ...], ...]
@@ -168,9 +168,9 @@ def _unknown(
 
 
 def folded(links: Links, kept: Int64, alone: frozenset[int], excerpt: Excerpt) -> Fold:
-    """Put items together until at most `max_nodes` nodes, and four times as many edges, are left.
+    """Merge items until at most `max_nodes` nodes, and four edges per node, are left.
 
-    `kept` (int64[n], rising) are the items to draw; those in `alone` stay by themselves.
+    `kept` (int64[n], ascending) are the items to draw; those in `alone` stay by themselves.
     """
     chosen_items = kept.tolist()
     items = [None if k in alone else links.items[k] for k in chosen_items]
@@ -224,9 +224,9 @@ def _room(links: Links, kept: Int64, max_nodes: int) -> Callable[[Int64], bool]:
 
 
 def _by_operation(items: list[Item | None], scope: str | None) -> tuple[Int64, Labels]:
-    """Put together what operations made; `items` keep one of each, in the scope of the operation.
+    """Merge the items made by each operation; one of each is kept, in the operation's scope.
 
-    An operation that `scope` is in is looked into.
+    An operation that contains `scope` is not merged.
     """
     group, labels = np.arange(len(items)), Labels()
     parts: dict[str, list[int]] = defaultdict(list)
@@ -248,7 +248,7 @@ def _by_operation(items: list[Item | None], scope: str | None) -> tuple[Int64, L
 
 
 def _join_copies(items: list[Item | None], group: Int64, labels: Labels) -> None:
-    """Put copies between the same variables together, where nothing else is done in between."""
+    """Merge copies between the same variables if nothing else happens between them."""
     before: dict[tuple[str, str], int] = {}
     for k, item in enumerate(items):
         if item is None or item.kind in ("variable", "constant"):
@@ -269,7 +269,7 @@ def _is_within(scope: str | None, operation: str) -> bool:
 
 
 def _by_scope(items: Sequence[Item | None], depth: int) -> tuple[Int64, Labels]:
-    """Put together what is in the same scope of a depth, or deeper in it."""
+    """Merge items within the same scope of a given depth."""
     first: dict[Scope, int] = {}
     group, labels = np.arange(len(items)), Labels()
     for k, item in enumerate(items):
@@ -282,7 +282,7 @@ def _by_scope(items: Sequence[Item | None], depth: int) -> tuple[Int64, Labels]:
 
 
 class _Merge(NamedTuple):
-    """Groups that become one, its kind and name, and what the groups share."""
+    """Groups that become one, its kind and name, and the property that the groups share."""
 
     groups: list[int]
     label: Label
@@ -290,7 +290,7 @@ class _Merge(NamedTuple):
 
 
 def _merges(items: Sequence[Item | None], group: Int64, labels: Labels) -> list[_Merge]:
-    """Return what may be put together, in the order in which to do so."""
+    """Return the groups that may be merged, in order."""
     alike: dict[Label, list[int]] = defaultdict(list)
     kinds: dict[NodeKind, list[int]] = defaultdict(list)
     names: dict[int, str] = {}
@@ -331,7 +331,7 @@ def _merged(group: Int64, merges: Sequence[_Merge]) -> Int64:
 
 
 DATA = ("variable", "constant")
-"""Kinds that hold data and do nothing."""
+"""Kinds that only hold data."""
 
 
 def members_of(items: Iterable[Item]) -> Counter[Kind]:
@@ -361,18 +361,18 @@ MOST_STEPS = 3
 
 @frozen
 class Node:
-    """Something that data flows through, or several such things put together.
+    """A node through which data flows, or several such nodes merged.
 
     Attributes:
         kind: what it is; "host" is a print or a call, "control" a program in which data decide,
             "operation" what an operation of `poplite.ops` made, "scope" what is in a scope.
         name: with its scopes, verbatim; for several things, their common name.
-        members: how many things of each kind it stands for; empty for one thing.
+        members: number of things of each kind that it represents; empty for one thing.
         size_bytes: bytes of data, or of what is copied.
-        steps: where it stands in the program, from 1.
-        verb: what it does with what its name says; empty where that needs no word.
+        steps: its step numbers in the program, from 1.
+        verb: what it does with what its name says; empty if that needs no word.
         focus: whether it was asked for by name.
-        facts: what else there is to say of it.
+        facts: further facts about it.
     """
 
     kind: NodeKind
@@ -415,7 +415,7 @@ class Node:
 
     @property
     def title(self) -> str:
-        """Its name on one line, or what it does."""
+        """Its name on one line, or its action."""
         if self.kind == "copy" and not self.members:
             return self.verb or "Copy"
         return f"{self.verb} {name_text(self.name)}".lstrip()
@@ -535,14 +535,14 @@ def _flow_text(forward: int, backward: int) -> str:
 
 @frozen
 class Dataflow:
-    """What a picture of the dataflow shows.
+    """The data of a picture of the dataflow.
 
     Attributes:
-        title: what is shown.
+        title: the title of the picture.
         nodes: in program order.
         edges: by tail, then head; at most one between two nodes.
         num_steps: steps of the program, 0 without one.
-        notice: what was collapsed, "" when nothing was.
+        notice: text about collapsed nodes; "" if there are none.
         full_size: the `max_nodes` that collapses nothing.
     """
 
@@ -612,12 +612,12 @@ class Dataflow:
 def dataflow_of(
     graph: Graph, program: Program | None = None, *, excerpt: Excerpt | None = None, first: int = 1
 ) -> Dataflow:
-    """Find what reads and writes what; nodes are in program order.
+    """Build the dataflow graph; nodes are in program order.
 
     `first` is the number of the program's first step, where other programs come before it.
 
     Raises UnknownName when there is nothing of a name or scope in the excerpt, and
-    ControlProgramError when the program is of another graph.
+    ControlProgramError when the program belongs to another graph.
 
     >>> from poplite.graph import Graph
     >>> graph = Graph()
@@ -633,7 +633,7 @@ def dataflow_of(
 def dataflow_of_report(
     report: Report, program: str | None = None, *, excerpt: Excerpt | None = None
 ) -> Dataflow:
-    """Find what reads and writes what, in the order of the programs of a report, or of one.
+    """Build the dataflow graph of all programs of a report, or of one, in program order.
 
     Raises UnknownName when the report does not know it, there is nothing of a name or scope in the
     excerpt, or no such program.
@@ -649,7 +649,7 @@ def dataflow_of_report(
 
 
 def _dataflow(links: Links, excerpt: Excerpt) -> Dataflow:
-    """Return the picture of what reads and writes what; raises as `dataflow_of` does."""
+    """Return the picture of the dataflow; raises as `dataflow_of` does."""
     items = links.items
     kept, named = chosen(links, excerpt)
     fold = folded(links, kept, named, excerpt)

@@ -79,16 +79,16 @@ NOUNS: Mapping[NodeKind, tuple[str, str]] = {
     "operation": ("operation", "operations"),
     "scope": ("scope", "scopes"),
 }
-"""What kinds are called, in the order in which they are counted and a legend has them."""
+"""Names of kinds, in the order of counts and legends."""
 
 Scope: TypeAlias = tuple[str, ...]
 Share: TypeAlias = tuple[int, int]
-"""Number of a variable, and how many of its elements something touches."""
+"""Number of a variable, and the number of its elements that something accesses."""
 
 
 @frozen(eq=False)
 class ItemFacts:
-    """What else there is to say of an item that is drawn by itself.
+    """Further facts about an item that is drawn separately.
 
     Attributes:
         type_name: element type of data, and of what is moved.
@@ -108,18 +108,18 @@ class ItemFacts:
 
 
 class Item(NamedTuple):
-    """One thing that data flows through.
+    """One item through which data flows.
 
     Attributes:
         kind: what it is; "host" is a print or a call, "control" a program in which data decide.
         name: with its scopes; for a copy, the names of both ends.
         scope: its scopes, the outermost first; for a copy, those that both ends share.
-        facts: gathers what else there is to say, for the few items that are drawn.
+        facts: gathers further facts, for the few items that are drawn.
         size_bytes: bytes of data, or of what is moved; 0 of compute sets.
-        steps: their numbers where it stands in the program; empty for what is no step of it.
+        steps: its step numbers in the program; empty if it is not a step.
         operation: the name of the operation that it is a part of; empty for none.
-        verb: what it does with what its name says; empty where that needs no word.
-        numbers: names of the constants connected as numbers that it stands for.
+        verb: what it does with what its name says; empty if that needs no word.
+        numbers: names of the constants connected as numbers that it represents.
     """
 
     kind: Kind
@@ -135,7 +135,7 @@ class Item(NamedTuple):
 
 @frozen(eq=False)
 class Links:
-    """Everything that data flows through, and how much flows.
+    """All items through which data flows, and the bytes that flow.
 
     Attributes:
         items: in program order.
@@ -162,7 +162,7 @@ def _linked(
     numbers: Iterable[int],
     num_steps: int,
 ) -> Links:
-    """Put data, by their numbers, just before what first reads them or after what first writes."""
+    """Put data, given by number, just before their first reader or after their first writer."""
     place: dict[int, int] = {}
     items: list[Item] = []
     flows: list[tuple[int, int, int, int]] = []
@@ -219,8 +219,8 @@ class _Work(NamedTuple):
 
     Attributes:
         thing: which.
-        steps: where it stands in the program; empty of a decision, which is no step.
-        results: where Executes put what the vertices of a compute set return.
+        steps: its step numbers in the program; empty for a decision, which is not a step.
+        results: where Executes store the results of a compute set's vertices.
     """
 
     thing: ComputeSet | Program
@@ -229,9 +229,9 @@ class _Work(NamedTuple):
 
 
 def links_of(graph: Graph, program: Program | None = None, first: int = 1) -> Links:
-    """Gather what reads and writes what, in program order, its steps numbered from `first` on.
+    """Gather the dataflow in program order, with steps numbered from `first`.
 
-    Raises ControlProgramError when the program is of another graph.
+    Raises ControlProgramError when the program belongs to another graph.
     """
     graph = graph.top_level_graph
     operations: dict[Thing, str] = {}  # temporaries are read by no other operation
@@ -257,7 +257,7 @@ def links_of(graph: Graph, program: Program | None = None, first: int = 1) -> Li
 
 
 def _works(graph: Graph, program: Program | None) -> Iterable[_Work]:
-    """Return what reads and writes, each once: the program's steps, then what it leaves out."""
+    """Return all readers and writers, each once: the program's steps, then unused compute sets."""
     found: dict[object, _Work] = {}
     several = () if program is None else (distinct_decisions(program), distinct_steps(program))
     for step in merge(*several, key=lambda step: step.number):
@@ -299,7 +299,7 @@ def _check_graph(graph: Graph, other: Graph, step: Step) -> None:
 
 
 def _item(thing: ComputeSet | Program, steps: tuple[int, ...], operation: str) -> Item:
-    """Return what works on data as an item."""
+    """Return a compute set or program as an item."""
     if isinstance(thing, ComputeSet):
         facts, name = partial(_facts_of_set, thing), thing.name
         return Item("compute", name, scope_of(name), facts, 0, steps, operation)
@@ -345,7 +345,7 @@ def _facts_of_program(program: Program) -> ItemFacts:
 
 
 def _part_text(end: object) -> str:
-    """Return the part of its variable that a tensor is; of other ends of copies their names."""
+    """Return the part of its variable that a tensor views; for other ends of copies, the name."""
     if not isinstance(end, Tensor):
         return f"'{name_text(getattr(end, 'name', ''))}'"
     if not end.num_elements:
@@ -354,7 +354,7 @@ def _part_text(end: object) -> str:
 
 
 def _owners(graph: Graph, operations: Mapping[Thing, str]) -> tuple[list[int], dict[int, Item]]:
-    """Return what stands for each variable: itself, or all numbers of its compute set."""
+    """Return the item of each variable: its own, or that of all numbers of its compute set."""
     owner = [variable.storage.id for variable in graph.variables]
     numbers: dict[int, Item] = {}
     for compute_set in graph.compute_sets:
@@ -421,7 +421,7 @@ def _touched(work: _Work, shares_of: _VariableShares) -> Touched:
 
 
 def _accesses(touched: Touched, owner: list[int], variables: Sequence[Variable]) -> list[Access]:
-    """Sum bytes over what stands for the variables, in the order the variables were made."""
+    """Sum bytes over the items of variables, in order of creation of the variables."""
     sizes: Touched = defaultdict(lambda: [0, 0])
     for number, field in sorted(touched, key=lambda key: key[0]):
         for way, elements in enumerate(touched[number, field]):
@@ -430,7 +430,7 @@ def _accesses(touched: Touched, owner: list[int], variables: Sequence[Variable])
 
 
 class _VariableShares:
-    """Counts the elements of each variable in views; a view met again is not looked at again."""
+    """Counts the elements of each variable in views; the results of views are cached."""
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[View, list[Share]]] = {}
@@ -521,7 +521,7 @@ def _step_of_report(step: StepAccesses, numbers: tuple[int, ...], compilation: C
     if kind == "copy":
         name, verb = " -> ".join(of_copy(step.name)[1]), ""
     elif kind == "control":
-        name, verb, numbers = first, step.name, ()  # a decision is no step
+        name, verb, numbers = first, step.name, ()  # a decision is not a step
     else:
         pattern, names = names_in(step.name)
         verb = pattern.partition(" ")[0].replace("PrintTensor", "Print")

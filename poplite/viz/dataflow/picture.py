@@ -68,7 +68,7 @@ class DataflowPicture(PictureData):
     The layout takes seconds for thousands of nodes, so that text does without.
 
     Attributes:
-        flow: what is drawn.
+        flow: the graph that is drawn.
     """
 
     flow: Dataflow
@@ -98,7 +98,7 @@ class DataflowPicture(PictureData):
         return Picture(flow.title, (*heading(flow.title, *notes), sketch, legend))
 
     def text(self, style: Style = DEFAULT_STYLE) -> str:
-        """Return what works on data, and the data."""
+        """Return compute sets and programs, and the data."""
         return paint_text(_listed(self.flow), style)
 
     def data(self) -> dict[str, object]:
@@ -113,7 +113,7 @@ def _role(kind: NodeKind) -> Role:
 def report_svg(report: Report) -> str:
     """Return the dataflow graph of a report as SVG, laid out in the same way everywhere.
 
-    Empty where an older file does not know it.
+    Empty if an older file does not contain it.
     """
     if not len(report.compilation.variables):
         return ""
@@ -159,7 +159,7 @@ class _End(NamedTuple):
         node: the box or trunk.
         sign: 1 where the segment leaves it downwards, -1 where it comes from above.
         x: in pixels.
-        room: pixels beside it that are free for a label.
+        room: pixels next to it that are free for a label.
         crowd: how many segments meet that side of the box.
     """
 
@@ -189,7 +189,7 @@ def _ends(places: _Places) -> list[tuple[_End, _End]]:
 
 
 def _widths(flow: Dataflow) -> list[float]:
-    """Return how wide boxes are: for their text, and for the labels of a few edges."""
+    """Return the widths of boxes, for their text and the labels of a few edges."""
     before, after = [0] * len(flow.nodes), [0] * len(flow.nodes)
     for edge in flow.edges:
         after[min(edge.tail, edge.head)] += 1
@@ -211,7 +211,7 @@ def _detail(node: Node) -> str:
 
 
 def _step_width(node: Node) -> float:
-    """Return the room that a box needs for its steps, beside its title."""
+    """Return the room that a box needs for its steps, next to its title."""
     return text_width(node.step_text, LABEL_SIZE) + 16 if node.steps else 0.0
 
 
@@ -322,7 +322,7 @@ DATA_COLUMNS = (
 
 
 def _listed(flow: Dataflow) -> Picture:
-    """Return what works on data with what it reads and writes, then the data."""
+    """Return compute sets and programs, with the data that they read and write, then the data."""
     touched = _touched(flow)
     works: list[ListRow] = []
     for k, node in enumerate(flow.nodes):
@@ -347,7 +347,7 @@ def _row(node: Node, cells: tuple[str, ...], facts: Sequence[str]) -> ListRow:
 
 
 def _touched(flow: Dataflow) -> dict[int, list[ListRow]]:
-    """Return for each node a row for what it reads or writes, with the bytes and fields."""
+    """Return for each node rows for the data that it reads or writes, with bytes and fields."""
     found: dict[int, list[ListRow]] = defaultdict(list)
     for edge in flow.edges:
         for node, other, read, written in (
@@ -362,7 +362,7 @@ def _touched(flow: Dataflow) -> dict[int, list[ListRow]]:
 
 
 def _fields_text(edge: Edge, name: str) -> str:
-    """Return fields behind an edge: several with their bytes, one that is named otherwise."""
+    """Return the fields of an edge: several with their bytes, or one with a different name."""
     if len(edge.fields) > 1:
         return f"({edge.label_by_field})"
     is_told = edge.fields and edge.fields[0].field != name.rpartition("/")[2]
@@ -384,7 +384,7 @@ FIRST_LINE = "// dataflow graph written by poplite-viz"
 def dataflow_dot(flow: Dataflow) -> str:
     r"""Write a dataflow graph in the DOT language.
 
-    Nodes are called n0, n1, ...; what users called them stands in labels and tooltips only,
+    Nodes are called n0, n1, ...; users' names are in labels and tooltips only,
     escaped so that neither `<b>` nor `\N` nor `&amp;` means anything to Graphviz.
 
     >>> nodes = Node("variable", r"<x\N>"), Node("compute", "step")
@@ -414,7 +414,7 @@ def dataflow_dot(flow: Dataflow) -> str:
 def programs_dot(graph: Graph, programs: Iterable[Program]) -> str:
     """Write the dataflow of programs that run one after the other, as `poplite-viz graph` does.
 
-    Raises ControlProgramError when a program is of another graph, or is none.
+    Raises ControlProgramError if a program belongs to another graph, or is not a program.
 
     >>> from poplite.graph import Graph
     >>> "nothing" in programs_dot(Graph(), [])

@@ -1,1 +1,1 @@
-"""What all pictures are drawn with: SVG, HTML, text, colours, layouts."""
+"""Tools for drawing all pictures: SVG, text, layouts."""

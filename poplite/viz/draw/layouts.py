@@ -1,7 +1,7 @@
-r"""Layouts of graphs: boxes in layers, and Graphviz where there is one.
+r"""Layouts of graphs: boxes in layers, and Graphviz if installed.
 
-Boxes are in rows from top to bottom, and edges run from row to row.  Each node stands below all
-that must come before it.  Edges of one hub that are of one kind share a trunk past the rows
+Boxes are in rows from top to bottom, and edges run from row to row.  Each node is below all
+that must precede it.  Edges of one kind at one hub share a trunk past the rows in
 between, so that a variable read by fifty compute sets is drawn as a tree and not as fifty lines::
 
       x               row 0       hub
@@ -41,10 +41,10 @@ GAP = 24
 """Pixels between two boxes of a row."""
 
 TRUNK = 10
-"""Pixels that a trunk takes of a row."""
+"""Width of a trunk in a row, in pixels."""
 
 STRAIGHT = 64.0
-"""Weight of a trunk, where a node has the weight 1, so that trunks run straight."""
+"""Weight of a trunk, relative to 1 for a node, so that trunks run straight."""
 
 WIDEST = 1080
 """Pixels of a row from which its boxes are put into several rows."""
@@ -76,7 +76,7 @@ class Segment(NamedTuple):
 
 @frozen
 class LayeredLayout:
-    """Where everything is.
+    """The positions of all boxes and edges.
 
     Attributes:
         row: the row of each node and, after the nodes, of each trunk.
@@ -100,8 +100,8 @@ def layered(
 ) -> LayeredLayout:
     """Place boxes in rows, near the order in which they are passed; widths are in pixels.
 
-    `order` holds more pairs of nodes (earlier, later), of which the later one stands lower.  A node
-    that `is_step` stands above none of those that come before it.
+    `order` contains further pairs of nodes (earlier, later); the later node is placed lower.  A
+    node that `is_step` is never above a node that precedes it.
     """
     count = len(widths)
     pairs = [*((a, b) for a, b, _ in links), *order]
@@ -130,8 +130,8 @@ def layered(
 def _ranks(pairs: Iterable[tuple[int, int]], is_step: Sequence[bool]) -> list[int]:
     """Return the length of the longest path to each node; edges against the order are reversed.
 
-    A node without a predecessor that is no step stands just above what needs it, one without edges
-    at the end.
+    A node without a predecessor that is not a step is placed just above its first successor; a node
+    without edges is placed at the end.
     """
     before: dict[int, set[int]] = defaultdict(set)
     after: dict[int, set[int]] = defaultdict(set)
@@ -283,7 +283,7 @@ def graphviz_picture(dot: str, form: str) -> tuple[bytes | None, str]:
 
 
 def graphviz_links() -> Iterator[tuple[str, Callable[[str, str], bytes]]]:
-    """Yield what can draw DOT text: its name, and a function of the text and the format."""
+    """Yield the programs that can draw DOT text: name, and a function of text and format."""
     if shutil.which("dot"):
         yield "dot", _by_dot
     if importlib.util.find_spec("pygraphviz"):

@@ -50,7 +50,7 @@ MEAN_GLYPH = 0.58
 """Width of an average glyph over the font size, on the wide side."""
 
 ASIDE = 9
-"""Pixels between a line of text and what stands aside."""
+"""Pixels between a line of text and the text after it."""
 
 
 class SvgText(str):
@@ -71,7 +71,7 @@ class SvgText(str):
         return str(self)
 
     def png(self) -> bytes:
-        """Return the picture as PNG, of twice as many pixels, on a light page.
+        """Return the picture as PNG at twice the resolution, on a light page.
 
         Raises:
             InvalidOption: when this text is not an SVG.
@@ -147,7 +147,7 @@ class Canvas:
     def text(
         self, x: float, y: float, text: str, kind: str, *, aside: str = "", tip: str = ""
     ) -> None:
-        """Add a line of text, then softly what is `aside`.
+        """Add a line of text, followed by `aside` in muted text.
 
         The line starts at x, or is centred there (class `mid`) or ends (`end`); y is its base.  A
         `halo` around it is a text of its own below: not all that draw SVG know `paint-order`.
@@ -165,7 +165,7 @@ class Canvas:
         self._add(f'<path d="{data}" class="{kind}"/>', kind)
 
     def open(self, kind: str, *, tip: str = "", key: int | None = None) -> None:
-        """Open a group; what is added until `close` belongs to it, and has its classes.
+        """Open a group; shapes added until `close` belong to it, and have its classes.
 
         The script of a page finds the same thing in several groups by its `key`.
         """
@@ -218,7 +218,7 @@ def _hatching(body: str, kinds: set[str]) -> tuple[str, str, str]:
     if not used:
         return "", "", ""
     own = f"poplite-{hashlib.sha256(body.encode()).hexdigest()[:8]}"
-    # Not in the pattern itself, whose line has the class of what it is drawn in.
+    # Not in the pattern itself, whose line has the class of the filled shape.
     rules = "".join(
         f".{own}>.{kind},.{own} g>.{kind}{{fill:url(#{own}-{kind})}}\n" for kind in used
     )
@@ -238,7 +238,7 @@ HATCHED = {
     "mixed": (5, "", '<circle cx="2.5" cy="2.5" r="1" class="dots"/>'),
     "waiting": (4, ACROSS, '<path d="M1 0h1.4v4h-1.4z" class="waiting"/>'),
 }
-"""The pattern of a class: how large, turned how, and what is drawn in it."""
+"""The pattern of a class: its size, rotation and content."""
 
 
 # -- style sheet -----------------------------------------------------------------------------------
@@ -286,7 +286,7 @@ FAINT = {"ribbon": ".4", "haze": ".12"}
 
 
 def _css(rules: Rules) -> str:
-    """Keep rules to our pictures: a page may hold other drawings, with other classes."""
+    """Restrict rules to our pictures: a page may contain other drawings, with other classes."""
     return "".join(f".poplite {selector}{{{declared}}}\n" for selector, declared in rules)
 
 
@@ -328,7 +328,7 @@ INSTALL = 'pip install "poplite[png]"'
 
 
 def is_possible() -> bool:
-    """Return whether resvg, which makes PNG of SVG, is there with its font."""
+    """Return whether resvg, which converts SVG to PNG, is installed with its font."""
     return all(map(find_spec, ("resvg_py", "font_roboto")))
 
 

@@ -50,7 +50,7 @@ def name_text(name: str) -> str:
 
 
 def parts_of_name(name: str) -> list[str]:
-    """Return the scopes in a name, and last its own part; what is in brackets is one part.
+    """Return the scopes in a name, and last its own part; text in brackets is one part.
 
     >>> parts_of_name("net/layer/w"), parts_of_name("net/e[like net/mm]")
     (['net', 'layer', 'w'], ['net', 'e[like net/mm]'])
@@ -125,7 +125,7 @@ def quoted(name: str, room: int) -> str:
 
 
 def filled(pattern: str, names: tuple[str, ...], room: int) -> str:
-    """Fill quoted names into a pattern; the longest are shortened until all fits `room` cells.
+    """Fill quoted names into a pattern; the longest are shortened until it fits `room` cells.
 
     >>> filled("Copy {} -> {}", ("a", "model/block4/conv/weights"), 30)
     "Copy 'a' -> 'model/...eights'"
@@ -204,7 +204,7 @@ def folded(line: str, width: int) -> list[str]:
     indent = min(len(line) - len(line.lstrip()) + 4, 12)
     lines = []
     while cells(line) > width:
-        head = _first(line, width + 1)  # a blank may stand behind the last cell
+        head = _first(line, width + 1)  # a blank may follow the last cell
         at = head.rfind(" ", indent + 1)
         at = len(_first(line, width)) if at < 0 else at
         lines.append(line[:at].rstrip())
@@ -233,7 +233,7 @@ CATEGORY_CODES = ("38;5;32", "38;5;214", "38;5;36", "38;5;175", "38;5;117", "38;
 
 @frozen
 class Style:
-    """What a text picture may use.
+    """The style of a text picture.
 
     Attributes:
         color: whether escape codes may be written.

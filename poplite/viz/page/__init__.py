@@ -1,4 +1,4 @@
-"""The report page: one HTML file that shows what a report knows, and needs no other file."""
+"""The report page: one HTML file that shows a report, and needs no other file."""
 
 from poplite.viz.page.document import report_page
 

@@ -37,13 +37,13 @@ SCRIPTS = (
     *("tab_program.js", "regions.js", "tab_variables.js", "tab_graph.js", "tab_compare.js"),
     *("side.js", "find.js", "frame.js"),
 )
-"""The code of the page, in order: each file may use what stands before it when it is loaded."""
+"""The code of the page, in order: each file may use the previous ones when it is loaded."""
 
 MOST_BLOCK = 5_000_000
 """Characters of the largest block; beyond it, numbers of tiles are rounded."""
 
 MOST_ROUGH = 3
-"""How rough data may become, see `report_data`."""
+"""Levels of rounding; see `report_data`."""
 
 
 def report_page(
@@ -59,10 +59,10 @@ def report_page(
 
     Args:
         report: the report; the later one, where two are compared.
-        title: what the page says that it shows.
+        title: the title of the page.
         before: an earlier report to compare with.
         names: of the two reports that are compared.
-        graph_svg: the dataflow graph of the graph itself; else it is what the report knows of it.
+        graph_svg: the dataflow graph of the graph itself; by default, that of the report.
         source: whether the text of the lines that are named is in the page.
 
     Returns:
@@ -168,7 +168,7 @@ def name_text_of_lines(text: str) -> str:
 
 
 def json_in_page(value: Any) -> str:
-    r"""Return JSON that may stand in a script element.
+    r"""Return JSON that is safe inside a script element.
 
     >>> json_in_page({"b": "</script>", "a": 1})
     '{"a":1,"b":"\\u003c/script>"}'

@@ -28,20 +28,20 @@ import numpy.typing as npt
 from poplite.arrays.intervals import Int64
 
 TYPES = {"u1": 0xFF, "u2": 0xFFFF, "u4": 0xFFFFFFFF}
-"""Types of whole numbers from 0 and the most of each; all others are "f8"."""
+"""Types of non-negative integers, with their maxima; all other numbers are "f8"."""
 
 ALIGN = 8
-"""Bytes that each array begins at a multiple of: what JavaScript's views ask for."""
+"""Alignment of arrays in bytes, which JavaScript's views require."""
 
 LEVEL = 6
-"""Of compression: the most takes four times as long for less than a hundredth of the bytes."""
+"""Compression level: the maximum takes four times as long and saves less than 1 %."""
 
 THOUSAND = 1000
 POWERS = THOUSAND * 10 ** np.arange(16)
 """Numbers from which on a number that is rounded is divided by ten once more."""
 
 BLOCKS = 64
-"""Numbers that are left of an array which is kept roughly."""
+"""Number of values kept of an array that is stored coarsely."""
 
 
 class Arrays:
@@ -58,7 +58,7 @@ class Arrays:
         self._numbers: dict[tuple[str, bytes], int] = {}
 
     def add(self, numbers: Int64 | Sequence[int]) -> dict[str, int]:
-        """Keep an array, and return what the page finds it by."""
+        """Keep an array, and return the reference by which the page finds it."""
         array = np.asarray(numbers)
         if len(array) and (array == array[0]).all():
             return {"c": array[0].item()}

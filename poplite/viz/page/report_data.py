@@ -1,4 +1,4 @@
-"""From a report to the data of its page: names and numbers as JSON, arrays packed beside them.
+"""From a report to the data of its page: names and numbers as JSON, and arrays packed separately.
 
     {"machine": {...}, "steps": [...], "memory": {...}, "programs": {...}, "findings": [...], ...}
 
@@ -29,7 +29,7 @@ from poplite.viz.steps import limits_text, rates_of
 def report_data(
     report: Report, arrays: Arrays, *, rough: int = 0, source: bool = False
 ) -> dict[str, Any]:
-    """Return what the page knows of a report; its arrays are added to `arrays`.
+    """Return the data of a report for the page; its arrays are added to `arrays`.
 
     `rough` leaves out what takes most room: addresses and tiles of elements from 1 on; of the
     numbers of each tile in phases all but three digits from 2 on; and from 3 on single tiles, of

@@ -1,4 +1,4 @@
-"""Texts of a page that are said often, each once: lines of source are in every step and variable.
+"""Frequent texts of a page, each stored once: every step and variable contains lines of source.
 
     ["examples/net.py:12", "examples/net.py:12"]    becomes    [{"w": 0}, {"w": 0}]
 

@@ -1,1 +1,1 @@
-"""Tensors: which tile owns which elements, and of which intervals of variables views consist."""
+"""Tensors: the tile of each element, and the intervals of variables that views consist of."""

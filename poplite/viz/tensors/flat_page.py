@@ -1,4 +1,4 @@
-"""A tensor laid flat on a page: where its elements lie, and what is drawn of it.
+"""A tensor laid flat on a page: the places of its elements, and the part that is drawn.
 
 A tensor of any rank is folded to rows and columns that keep its row-major order: the
 trailing axes run across, the leading ones down.  A run of elements then covers at most
@@ -45,7 +45,7 @@ from poplite.viz.draw.words import DEFAULT_STYLE, Style, wrapped
 from poplite.viz.marks import Legend, Sketch
 
 ASPECT = 2.0
-"""Columns over rows that a folded page comes nearest to."""
+"""Preferred ratio of columns to rows of a folded page."""
 
 MIXED = -2
 """Value of a cell whose elements have several values."""
@@ -106,7 +106,7 @@ class Page:
     def place(self, top: int, bottom: int, left: int, right: int) -> str:
         """Return a rectangle of the page as an index of the tensor.
 
-        One that is no index is described by element numbers, or by rows and columns.
+        If it is not an index, it is described by element numbers, or by rows and columns.
 
         >>> fold((64, 128)).place(0, 16, 32, 64), fold((427, 640, 4)).place(0, 11, 0, 68)
         ('[0:16, 32:64]', '[0:11, 0:17, :]')
@@ -124,7 +124,7 @@ class Page:
         return f"[{', '.join([*down, *across])}]"
 
     def caption(self) -> str:
-        """Return what runs down and what runs across, on one line.
+        """Return the axes that run down and across, on one line.
 
         >>> fold((64, 128)).caption()
         'axis 0 down, axis 1 across'
@@ -195,7 +195,7 @@ def _line(count: int) -> int:
 
 @frozen(eq=False)
 class Rectangles:
-    """Rectangles of a page, each of one value.
+    """Rectangles of a page, each with one value.
 
     Attributes:
         top: int64[n], first rows.
@@ -226,7 +226,7 @@ class Rectangles:
         return replace(kept, bottom=bottom, right=right)
 
     def picked(self, at: npt.NDArray[Any]) -> Rectangles:
-        """Return those at some positions, or where it is true."""
+        """Return the rectangles at some positions, or selected by a mask."""
         return Rectangles(*(getattr(self, each.name)[at] for each in fields(self)))
 
 
@@ -272,9 +272,9 @@ def _joined(top: Int64, bottom: Int64, left: Int64, right: Int64, value: Int64) 
 
 
 def coarse(page: Rectangles, rows: int, columns: int, cells: tuple[int, int]) -> Rectangles:
-    """Redraw a page in fewer, larger cells, at most as many as its rows and columns.
+    """Redraw a page with fewer, larger cells.
 
-    A cell of several values has the value `MIXED`; gaps in the page leave cells out.
+    A cell with several values has the value `MIXED`; gaps in the page leave cells out.
 
     >>> fine = rectangles(np.array([0, 5]), np.array([5, 3]), np.array([1, 2]), columns=8)
     >>> coarse(fine, 1, 8, (1, 2)).value
@@ -313,16 +313,16 @@ class TileColors:
     kinds: dict[int, str]
 
     def kind(self, tile: int) -> str:
-        """Return the class of what lies on a tile, on none, or on several."""
+        """Return the class of elements on one tile, on none, or on several."""
         return self.kinds.get(tile, "mixed" if tile == MIXED else "unmapped")
 
     def ink(self, tile: int) -> str:
-        """Return the class of text upon a tile."""
+        """Return the class of text on a tile."""
         kind = self.kinds.get(tile, "soft")
         return kind.replace("q", "i").replace("c", "k") if tile >= 0 else kind
 
     def legend(self, shown: Int64, view: str | None = None) -> Legend:
-        """Return a legend of all tiles, of what else is shown, and of a view."""
+        """Return a legend of all tiles, of other shown values, and of a view."""
         roles = [Role(f"tile {tile}", "", kind) for tile, kind in self.kinds.items()]
         if len(roles) > len(CATEGORIES):
             tiles, kinds = [*self.kinds], sorted({*self.kinds.values()}, key=lambda k: int(k[1:]))
@@ -336,7 +336,7 @@ class TileColors:
 
 
 def colors_of(page: Rectangles, tiles: Int64, *, is_fine: bool = False) -> TileColors:
-    """Return colours of tiles, rising: of the ramp where over six have parts too fine to see.
+    """Return colours of tiles, ascending: from the ramp if over six have parts too fine to see.
 
     >>> page = rectangles(np.arange(0, 32, 4), np.full(8, 4), np.arange(8), 8)
     >>> colors_of(page, np.arange(8), is_fine=False).kind(7)
@@ -350,7 +350,7 @@ def colors_of(page: Rectangles, tiles: Int64, *, is_fine: bool = False) -> TileC
 
 
 def tile_colors(page: Rectangles, tiles: Int64) -> list[int]:
-    """Return the category of each of the tiles, rising, so that neighbours on a page differ.
+    """Return the category of each tile, ascending, so that neighbours on a page differ.
 
     Up to six tiles have a category each.  More share the six: a tile takes the one of its place
     among the tiles, unless a neighbour has it already, then the next that no neighbour has.  Where
@@ -378,7 +378,7 @@ def tile_colors(page: Rectangles, tiles: Int64) -> list[int]:
 
 
 def _neighbours(page: Rectangles) -> dict[int, dict[int, int]]:
-    """Return for each value the others that share sides with it, and how many sides."""
+    """Return for each value the neighbouring values, with the number of shared sides."""
     found: dict[int, dict[int, int]] = defaultdict(lambda: defaultdict(int))
     across = _touching(page.left, page.right, page.top, page.bottom)
     down = _touching(page.top, page.bottom, page.left, page.right)
@@ -432,11 +432,11 @@ LABELS, NOTICE = 20, 18
 
 
 class Plot:
-    """What is drawn of a page: all of it exactly, in larger cells, or its first part.
+    """The drawn form of a page: all of it exactly, in larger cells, or its first part.
 
     Attributes:
         blocks: rectangles by tile, of elements of the page or of larger cells.
-        notices: what was left out.
+        notices: texts about omitted parts.
     """
 
     def __init__(
@@ -583,7 +583,7 @@ WIDEST_ELEMENT = 8
 def page_lines(
     page: Page, tiles: Rectangles, view: Rectangles | None, style: Style = DEFAULT_STYLE
 ) -> list[str]:
-    """Return a page as lines, with what is in a view, and what its characters mean.
+    """Return a page as lines, with the elements of a view marked, and a legend.
 
     >>> from poplite.viz.tensors.flat_page import fold, rectangles
     >>> page = rectangles(np.array([0, 3]), np.array([3, 1]), np.array([0, -1]), 4)
@@ -649,7 +649,7 @@ def _picture(page: Page, tiles: Rectangles, view: Rectangles | None, style: Styl
 
 
 def _window(starts: Int64, view: Rectangles | None) -> tuple[int, int]:
-    """Return which lines are drawn when there are too many: the first, or the view's."""
+    """Return the lines to draw if there are too many: the first, or those of the view."""
     if len(starts) <= SHOWN_LINES:
         return 0, len(starts)
     first = 0 if view is None else int(np.searchsorted(starts, view.top.min())) - LINES_BEFORE
@@ -747,7 +747,7 @@ def _segments(tiles: Rectangles, ruler: _Ruler, need: int) -> list[tuple[int, in
 
 
 def _label(tiles: Int64) -> str:
-    """Return the tile of a segment, or its tiles in short."""
+    """Return the tile of a segment, or a short list of its tiles."""
     if len(tiles) == 1:
         return f"{tiles[0]}" if tiles[0] >= 0 else ""
     if (np.diff(tiles) == 1).all() and tiles[0] >= 0:

@@ -1,4 +1,4 @@
-r"""Frames as a picture: under each other, each with its result, its intervals, and the variables.
+r"""Frames as a picture: one below another, each with its result, intervals and variables.
 
     [0:20]: float32[20, 98], 1 interval of 1,960 elements
     +--+--+--+--+
@@ -53,7 +53,7 @@ MOST_ELEMENTS = 1024
 """Elements of the largest result that is drawn element by element otherwise."""
 
 MOST_RIBBONS, PARTS = 512, 64
-"""Ribbons, and how many are drawn where there would be more."""
+"""Maximum number of ribbons, and the number drawn if there would be more."""
 
 BAR, RIBBONS, STRIP = 12, 64, 18
 """Heights of the result in its order, of the ribbons, and of the variables, in pixels."""
@@ -83,7 +83,7 @@ def captions(shown: RegionFrames, number: int, *, times: str = "\u00d7") -> list
 
 
 def intervals_text(frame: Frame, times: str) -> str:
-    """Return how many intervals a frame has, of how many elements.
+    """Return the number of intervals of a frame, and of their elements.
 
     >>> from poplite.graph import Graph
     >>> from poplite.viz.tensors.frames import frames_of, read_operation
@@ -101,7 +101,7 @@ def intervals_text(frame: Frame, times: str) -> str:
 
 
 def _counted(frame: Frame, times: str) -> str:
-    """Return the number of intervals, as a product where the leading dimensions give it."""
+    """Return the number of intervals, as a product of leading dimensions if it is one."""
     for rank in range(2, len(frame.shape) + 1):
         sizes = [size for size in frame.shape[:rank] if size > 1]
         if math.prod(sizes) == frame.num_intervals and len(sizes) > 1:
@@ -130,7 +130,7 @@ class RegionsPicture(PictureData):
     """The intervals of tensors, mostly of one operation by operation.
 
     Attributes:
-        shown: what is drawn.
+        shown: the frames that are drawn.
     """
 
     shown: RegionFrames
@@ -139,7 +139,7 @@ class RegionsPicture(PictureData):
     PAGE: ClassVar = "Regions of a tensor"
 
     def picture(self, *, moves: bool = False) -> Picture:
-        """Return frames; `moves` draws them so that a page can move elements from one to the next.
+        """Return frames; with `moves`, a page can move elements from one to the next.
 
         >>> from poplite.graph import Graph
         >>> from poplite.viz.tensors.frames import frames_of, read_operation
@@ -190,13 +190,13 @@ class RegionsPicture(PictureData):
 
 
 class _Drawing:
-    """Frames with what they share: scale, colours and, where elements move, their heights.
+    """Frames with their common scale, colours and, if elements move, heights.
 
     Attributes:
         window: the part of the strip that is drawn.
         unit: pixels of an element in its order, and on the strip.
         cell: pixels of an element's cell, where a result is drawn element by element.
-        plots: the result of each frame on a page; None where it has no elements.
+        plots: the result of each frame on a page; None if it has no elements.
         colors: those of the tensor picture of the first frame.
         said: the lines above each frame.
         rooms: the pixels kept free for each frame's lines, and for its result.
@@ -224,7 +224,7 @@ class _Drawing:
         self.rooms = [highest] * len(rooms) if moves else rooms
 
     def _window(self) -> tuple[int, int]:
-        """Return the part of the strip: all, unless little is shown of one variable."""
+        """Return the part of the strip: all, unless only little of one variable is shown."""
         size, frames = self.shown.strip.num_elements, self.shown.frames
         low = min((int(f.begin.min()) for f in frames if f.num_elements), default=0)
         high = max((int((f.begin + f.length).max()) for f in frames if f.num_elements), default=0)
@@ -301,7 +301,7 @@ class _Drawing:
         return f"element {element:,} of {name_text(self.shown.strip.names[variable])}, {on}"
 
     def _draw_bar(self, canvas: Canvas, frame: Frame, left: float, top: float) -> None:
-        """Draw the result in its order, of many pieces the middle of each pixel."""
+        """Draw the result in its order; of many pieces, only those at the centres of pixels."""
         pieces, unit = frame.pieces, self.unit
         begin, length, tile = pieces.begin, pieces.length, pieces.tile
         if len(begin) > WIDTH:
@@ -430,7 +430,7 @@ def _elements(frame: Frame, strip: Strip, style: Style) -> list[str]:
 
 
 def element_text(strip: Strip, position: int) -> str:
-    """Return the number of an element in its variable; of several variables, with its name.
+    """Return the number of an element in its variable, with its name if there are several.
 
     >>> from poplite.viz.tensors.frames import TileRuns
     >>> nothing = np.empty(0, np.int64)

@@ -1,4 +1,4 @@
-"""What a regions picture shows: tensors and fields as intervals of the variables below them.
+"""The data of a regions picture: tensors and fields as intervals of their variables.
 
 The variables lie on a strip one after the other; an interval is a range of the strip::
 
@@ -17,7 +17,7 @@ Connecting a field of a vertex may force copies::
     tile 5 has      . a b . . c d .        an edge  a b x c d, x from another tile
     copies          a b and c d are copied on tile 5, beside x, each time the vertex runs
 
-An edge that is one stretch of its tile's memory needs nothing; one that comes entirely from other
+An edge that is contiguous in its tile's memory needs nothing; one that comes entirely from other
 tiles lands in its order.  The cost model has the same rules (`poplite.cost`).
 """
 
@@ -73,12 +73,12 @@ class TileRuns:
 
 
 def tiles_or_none(tile: Int64) -> list[int | None]:
-    """Return tiles as JSON has them: null for none."""
+    """Return tiles for JSON: null for none."""
     return [None if each == NO_TILE else each for each in tile.tolist()]
 
 
 def placement(tile: Int64, length: Int64) -> tuple[str, str]:
-    """Return on which tiles runs of elements are, and how many are on none, after a comma.
+    """Return the tiles of runs of elements and, after a comma, the number without a tile.
 
     >>> placement(np.array([5, -1]), np.array([3, 1]))
     ('on 1 tile (5)', ', 1 element unmapped')
@@ -110,12 +110,12 @@ class Strip:
         return int(self.first[-1])
 
     def place(self, position: int) -> tuple[int, int]:
-        """Return which variable a position is of, and which element of it."""
+        """Return the variable at a position, and the element."""
         variable = int(np.searchsorted(self.first, position, side="right")) - 1
         return variable, position - int(self.first[variable])
 
     def places(self, position: Int64) -> tuple[Int64, Int64]:
-        """Return which variables positions are of, and which elements of these.
+        """Return the variables at positions, and the elements.
 
         >>> nothing = np.empty(0, np.int64)
         >>> strip = Strip(("a", "b"), np.array([0, 6, 9]), TileRuns(nothing, nothing, nothing))
@@ -145,7 +145,7 @@ class Frame:
     """A tensor.
 
     Attributes:
-        operation: what made it of the tensor before; the name of the first one.
+        operation: the operation that made it from the previous tensor; for the first one, its name.
         type_name: its element type.
         begin: int64[intervals], positions on the strip, in the order of the tensor.
         length: int64[intervals], elements of each, above 0.
@@ -166,7 +166,7 @@ class Frame:
 
     @property
     def num_intervals(self) -> int:
-        """Intervals that it is made of."""
+        """Number of its intervals."""
         return len(self.begin)
 
     def positions(self) -> list[int]:
@@ -182,14 +182,14 @@ class Frame:
 
 @frozen(eq=False)
 class RegionFrames:
-    """Tensors, mostly one and what operations make of it one after the other.
+    """Tensors, usually one and the results of successive operations on it.
 
     Attributes:
-        title: what is shown.
-        strip: the variables below all of them.
+        title: the title of the picture.
+        strip: the variables underlying all of them.
         frames: one for each tensor.
-        field: what connecting the last one to a vertex costs; None where no field is shown.
-        follows: whether each tensor is made of the one before.
+        field: the cost of connecting the last one to a vertex; None if no field is shown.
+        follows: whether each tensor is made from the previous one.
     """
 
     title: str
@@ -235,9 +235,9 @@ def frames_of(tensor: Tensor, operations: Sequence[TensorOperation]) -> RegionFr
 
 
 def frames_of_tensors(tensors: Sequence[Tensor], names: Sequence[str] = ()) -> RegionFrames:
-    """Find the intervals of tensors, whatever made them, after those of their whole variables.
+    """Find the intervals of any tensors, after those of their whole variables.
 
-    They have names, or what made them instead.
+    A tensor without a name is labelled with the operations that made it.
 
     Raises SizeOverflowError for too many intervals.
 
@@ -262,13 +262,13 @@ def frames_of_tensors(tensors: Sequence[Tensor], names: Sequence[str] = ()) -> R
 
 
 def variables_of(tensors: Sequence[Tensor]) -> list[Variable]:
-    """Return the variables below tensors, in the order in which they are met."""
+    """Return the variables underlying tensors, in order of first occurrence."""
     found = {storage: None for each in tensors for storage in storages(each.view)}
     return [tensors[0].graph.variable_of(storage) for storage in found]
 
 
 def strip_of(tensors: Sequence[Tensor]) -> tuple[Strip, Int64]:
-    """Return the strip of the variables below tensors, and the address where each begins."""
+    """Return the strip of the variables underlying tensors, and the first address of each."""
     variables = variables_of(tensors)
     first = np.cumsum([0, *(variable.num_elements for variable in variables)])
     held = [variable.mapping.pieces() for variable in variables]
@@ -304,7 +304,7 @@ def pieces_of(tensor: Tensor) -> TileRuns:
 
 
 def _end_to_end(length: Sequence[Int64], tile: Sequence[npt.NDArray[Any]]) -> TileRuns:
-    """Return runs of which each begins where the one before ends, from their columns in parts."""
+    """Return adjacent runs, from their columns in parts."""
     nothing = np.empty(0, np.int64)
     sizes, tiles = (np.concatenate([nothing, *parts]).astype(np.int64) for parts in (length, tile))
     return TileRuns(np.cumsum(sizes) - sizes, sizes, tiles)
@@ -333,14 +333,14 @@ def _frame_data(frame: Frame, strip: Strip) -> dict[str, object]:
 
 @frozen
 class FieldCopies:
-    """What a field of one vertex makes necessary.
+    """The gathering and copying that a field of one vertex requires.
 
     Attributes:
         name: compute set, vertex and field, as `blur#3.x`.
         vertex_class: name of its class.
         tile: of the vertex; None before it has one.
         reads: whether the vertex reads the field; it writes it otherwise, or as well.
-        edges: vectors that the field is; 1 unless it is a list.
+        edges: number of vectors in the field; 1 unless it is a list.
         places: of each edge, how many places it is gathered from.
         bytes: bytes of all edges.
         bytes_on_other_tiles: of these, on other tiles.
@@ -362,7 +362,7 @@ class FieldCopies:
     bytes_copied_on_tile: int
 
     def lines(self) -> list[str]:
-        """Return what is copied and why, as sentences."""
+        """Return the copies and their reasons, as sentences."""
         verbs = {(True, False): "reads", (False, True): "writes"}
         verb = verbs.get((self.reads, self.writes), "updates")
         on = "no tile yet" if self.tile is None else f"tile {self.tile:,}"
@@ -461,7 +461,7 @@ def _field_named(graph: Graph, words: str) -> tuple[VertexInstance, str]:
 
 
 def _together(name: str, edges: list[Tensor], frames: list[Frame]) -> Frame:
-    """Return all edges of a field as one frame; no interval is of two edges."""
+    """Return all edges of a field as one frame; no interval belongs to two edges."""
     if len(frames) == 1:
         return frames[0]
     sizes = [frame.num_elements for frame in frames]

@@ -1,4 +1,4 @@
-"""Which tile owns which elements of a tensor: drawn on a page, and as a table of intervals.
+"""The tiles of the elements of a tensor, drawn on a page, and as a table of intervals.
 
 Elements are numbered in row-major order of the tensor that is drawn.  Runs of elements of
 one tile cover them all; the view that is pointed out is runs as well.
@@ -54,7 +54,7 @@ class Ownership(PictureData):
         begin: int64[runs], first elements, rising; runs cover all elements.
         length: int64[runs], elements of each run, above 0.
         tile: int64[runs], owner of each run, -1 for none.
-        view: what is pointed out, or None.
+        view: the highlighted view, or None.
     """
 
     KIND: ClassVar[str] = "tensor"
@@ -85,7 +85,7 @@ class Ownership(PictureData):
         return f"{where}, {size_text(self.num_elements * self.element_bytes)}{unmapped}"
 
     def view_summary(self) -> str:
-        """Return what is pointed out and which tiles it touches; empty without a view."""
+        """Return the highlighted view and its tiles; empty without a view."""
         if self.view is None:
             return ""
         tile, length = self.pieces_in_view()
@@ -107,7 +107,7 @@ class Ownership(PictureData):
         return self.tile[run], high - low
 
     def picture(self) -> Picture:
-        """Return the tensor on a page, and in text the intervals of each tile below it.
+        """Return the tensor on a page and, in text, the intervals of each tile below it.
 
         >>> owned = Ownership(
         ...     "v", "float32", 4, (4,), np.array([0, 3]), np.array([3, 1]), np.array([0, -1]), None
@@ -136,7 +136,7 @@ class Ownership(PictureData):
         return Picture(self.title, (*heading(self.title, *notes), *marks))
 
     def data(self) -> dict[str, object]:
-        """Return an entry of `begin`, `length` and `tile` for each run; null is no tile."""
+        """Return an entry of `begin`, `length` and `tile` for each run; null means no tile."""
         view = self.view and by_field(self.view, "text") | {"index": self.view.text}
         found = {"element_type": self.type_name, "tile": tiles_or_none(self.tile), "view": view}
         return by_field(self, "type_name") | found
@@ -254,7 +254,7 @@ class TileRow:
 
 
 def tile_rows(owned: Ownership) -> list[TileRow]:
-    """Return a row for each tile that has elements, by number; elements without a tile last.
+    """Return a row for each tile with elements, by tile number; elements without a tile last.
 
     >>> owned = Ownership(
     ...     "v", "int32", 4, (4,), np.array([0, 3]), np.array([3, 1]), np.array([5, 2]), None
@@ -330,7 +330,7 @@ def _follows(row: TileRow, after: TileRow) -> bool:
 
 
 def _distance(row: TileRow, after: TileRow) -> int | None:
-    """Return how far the intervals are moved, or None when they differ otherwise."""
+    """Return the offset between intervals, or None if they differ otherwise."""
     if row.in_view != after.in_view or not np.array_equal(row.length, after.length):
         return None
     moved = after.begin - row.begin

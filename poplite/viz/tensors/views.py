@@ -36,13 +36,13 @@ from poplite.view import num_runs, runs
 from poplite.viz.draw.words import name_text, shape_text
 
 Index = int | slice | EllipsisType
-"""What may stand for an axis; an ellipsis stands for all axes not named."""
+"""The forms of an index; an ellipsis means all axes that are not named."""
 
 MOST_PIECES = 1 << 24
 """Pieces of a view; their positions take some hundred MB."""
 
 _ENTRIES = re.compile(r",(?![^\[(]*[\])])")
-"""Commas, but for those in brackets."""
+"""Commas, except those in brackets."""
 
 _FIX = "give integers and slices for the axes, for instance '2:5, ::2'"
 
@@ -107,7 +107,7 @@ def select(shape: tuple[int, ...], view: str | Index | tuple[Index, ...]) -> Sel
     entries = parse_view(view) if isinstance(view, str) else view
     entries = entries if isinstance(entries, tuple) else (entries,)
     text = name_text(" ".join(view.split())) if isinstance(view, str) else _spelled(entries)
-    whole = Graph().add_variable("bool", shape)  # the addresses of which are from 0 on
+    whole = Graph().add_variable("bool", shape)  # its addresses start at 0
     refused = partial(TensorIndexError, at=None, found=f"the tensor's shape is {shape_text(shape)}")
     try:
         chosen = whole[entries]
@@ -169,7 +169,7 @@ class TensorOperation:
 
 
 class _Form(NamedTuple):
-    """How an operation is written: with how many numbers, and whether these are a list to it."""
+    """The syntax of an operation: how many numbers it takes, and whether they form a list."""
 
     least: int
     most: int
@@ -201,7 +201,7 @@ def read_operation(text: str) -> TensorOperation:
     """Read an operation.
 
     Raises InvalidOption when there is no such operation or it takes other arguments, and
-    TensorIndexError when an index is none.
+    TensorIndexError if an index is invalid.
 
     >>> read_operation("0:20").text, read_operation("concat bias 1").text
     ('[0:20]', "concat('bias', 1)")
@@ -269,7 +269,7 @@ def _type_named(text: str) -> type[ElementType[object]]:
 def applied(tensor: Tensor, operation: TensorOperation) -> Tensor:
     """Return the tensor that an operation makes.
 
-    Raises what the operation raises, and UnknownName where there is no variable of a name.
+    Raises the errors of the operation, and UnknownName if there is no variable with a name.
 
     >>> from poplite.graph import Graph
     >>> x = Graph().add_variable("float32", (4, 6), "x")
