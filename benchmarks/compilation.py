@@ -84,7 +84,7 @@ class Compilation:
         self._folder, self._checks = folder, checks
 
     def next(self) -> Any:
-        """A module of which nothing has been compiled."""
+        """A module from which nothing has been compiled yet."""
         return module(self._folder, next(_numbers))
 
     def vertex(self, made: Any) -> None:

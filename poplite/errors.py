@@ -590,7 +590,7 @@ def checked_integer(value: object, what: str, least: int | None = None) -> int:
     number = integer_or_none(value)
     if number is None or (least is not None and number < least):
         kind = ElementTypeError if number is None else TensorCreationError
-        asked = "a whole number" if least is None else f"a whole number from {least}"
+        asked = "a whole number" if least is None else f"a whole number of at least {least}"
         raise kind(f"{what} is {clipped(value)}", found=of_type(value), fix=f"pass {asked}")
     return number
 

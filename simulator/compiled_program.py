@@ -329,7 +329,7 @@ class CompiledProgram:
     ) -> None:
         """Run the compiled vertices of a row; `fault` is from the interpreted vertices, if any.
 
-        `code` has the step numbers of the running functions.
+        `code` contains the step numbers of the running functions.
         """
         launch = ProgramRow(self._steps.executable, code, row, ()).launches(int(code.ops[row, 2]))
         program = CompiledProgram(self._steps, launch, np.zeros(len(launch.ops), np.int64))

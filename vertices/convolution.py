@@ -500,7 +500,7 @@ def pooling_cycles(
 def pooling_reference(how: How, x: Array, taps: Array, places: Array) -> Array:
     """Compute in NumPy what `PoolMax` or `PoolSum` writes, before rounding.
 
-    `x` is [places, channels]; `places` has the place at which each position starts.
+    `x` is [places, channels]; `places` contains the place at which each position starts.
 
     >>> pooling_reference("sum", np.float32([[1], [2], [4]]), [0, 1], [0, 1])
     array([[3.],

@@ -856,7 +856,7 @@ class Joined(NamedTuple):
 
 
 def inner(joined: Joined, target: Target) -> int | None:
-    """Return a worker's slots after its entry; None where PopLibs uses a different vertex.
+    """Return a worker's slots after its entry; None if PopLibs uses a different vertex.
 
     Args:
         joined: the operation.

@@ -102,7 +102,7 @@ class Keys:
 
 
 class Least(Vertex):
-    """The smallest of several words, of which there are at least as many as `words` holds.
+    """The smallest of several words; the input contains at least as many words as `words`.
 
     The smallest words are kept in a heap with the largest at the root, which every smaller word
     replaces. They are sorted at the end if `in_order` is true.

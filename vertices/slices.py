@@ -209,7 +209,7 @@ class MultiUpdateMul(MultiUpdate[T]):
 
 
 class ListRows(Vertex):
-    """Sorts a part of the indices by owner: owner `b` has rows `b * share` to `(b + 1) * share`.
+    """Sorts a part of the indices by owner: owner `b` owns rows `b * share` to `(b + 1) * share`.
 
     There are `size` rows, so the last owner may have fewer; out-of-range indices are skipped. The
     indices of owner b are `row[k]` and `place[k]` for k from `ends[b - 1]` to before `ends[b]`; for
@@ -487,7 +487,7 @@ class PackUnique(Vertex, Generic[T]):
 class TakeRanks(Vertex, Generic[T]):
     """Elements `first`, `first + 1`, ... of those that are packed in blocks, if x contains them.
 
-    Block b is `size` elements of x, of which the first `starts[b + 1] - starts[b]` count: they are
+    Block b is `size` elements of x, and only the first `starts[b + 1] - starts[b]` count: they are
     elements `starts[b]`, `starts[b] + 1`, ... overall.
     """
 

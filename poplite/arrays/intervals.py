@@ -4,7 +4,7 @@
     >>> ranges[1], ranges == [(0, 3), (6, 8)], ranges.end.tolist()
     (Interval(begin=6, end=8), True, [3, 8])
 
-Many intervals at regular distances are shown as a few `StridedIntervals`, also on request:
+Many equally spaced intervals are shown as a few `StridedIntervals`, also on request:
 
     >>> Intervals(np.arange(0, 96, 12), np.arange(4, 96, 12))
     <8 intervals: [0, 4) 8 times every 12>
@@ -143,7 +143,7 @@ class Intervals(Sequence[Interval]):
         return np.stack([self.begin, self.end], axis=1).astype(dtype or np.int64, copy=False)
 
     def strided(self) -> list[StridedIntervals]:
-        """Return the same intervals, in the same order, as few groups at regular distances.
+        """Return the same intervals, in the same order, as a few equally spaced groups.
 
         >>> begin = np.arange(96).reshape(8, 12).T.ravel()
         >>> Intervals(begin, begin + 1).strided()
@@ -158,7 +158,7 @@ class Intervals(Sequence[Interval]):
 
 
 class StridedIntervals(NamedTuple):
-    """Intervals of one size at regular distances.
+    """Equally spaced intervals of one size.
 
     Attributes:
         begin: first element of the first interval.
@@ -191,7 +191,7 @@ class StridedIntervals(NamedTuple):
 
 
 def strided(begin: Int64, end: Int64) -> list[StridedIntervals]:
-    """Return intervals as groups at regular distances, found from left to right, level by level."""
+    """Return intervals as equally spaced groups, found from left to right, level by level."""
     shapes: list[tuple[int, tuple[tuple[int, int], ...]]]  # size and digits of each kind of group
     sizes, shape = np.unique(end - begin, return_inverse=True)
     shapes = [(size, ()) for size in sizes.tolist()]

@@ -265,7 +265,7 @@ def _check_brackets(text: str, what: str) -> None:
 
 
 def check_characters(text: str, value: Any, what: str = "it") -> None:
-    """Reject lone surrogates in a value, of which `text` is the JSON."""
+    """Reject lone surrogates in a value; `text` is its JSON."""
     if "\\" not in text or _SURROGATE.search(text) is None:
         return
     try:

@@ -140,7 +140,7 @@ def _multiply(  # noqa: D417  (users do not give the form)
         B: [k, n] of the same type; grouped, [g, k, n].
         prog: where the steps go.
         debug_context: name of the product.
-        options: those of PopLibs, of which `availableMemoryProportion` and `partialsType` are used.
+        options: those of PopLibs; only `availableMemoryProportion` and `partialsType` are used.
         cache: PopLibs' cache of plans; not used, since poplite has its own.
         output_type: element type of the product, as in C++ before the name; by default that of the
             matrices.

@@ -47,7 +47,7 @@ Classes = frozenset[type[Vertex]]
 def interpreted_classes(
     interpret: Interpret | None, steps: Iterable[tuple[str, Collection[type[Vertex]]]]
 ) -> list[Classes]:
-    """Return the interpreted classes of each step; `steps` has each step's name and classes.
+    """Return the interpreted classes of each step; `steps` contains each step's name and classes.
 
     Raises `UnknownName` for a class or name that no step has.
     """

@@ -103,7 +103,7 @@ InPlace = Mapping[FieldEdges, RowsInPlace]
 def rows_in_place(
     table: EdgeTable, layout: ArenaLayout, known: Mapping[EdgeTable, InPlace] = MappingProxyType({})
 ) -> InPlace:
-    """Return the rows of a compute set that are read in place; `known` has earlier results."""
+    """Return the rows of a compute set that are read in place; `known` contains earlier results."""
     alike = table.alike
     rows = None if alike is None else known.get(alike)
     if alike is not None and rows is not None and all(_same_state(alike, table)):

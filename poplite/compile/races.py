@@ -108,7 +108,7 @@ class Race(NamedTuple):
 def check_races(
     graph: Graph, tables: Mapping[ComputeSet, EdgeTable], steps: Mapping[ComputeSet, object]
 ) -> None:
-    """Reject compute sets whose vertices race; `steps` has the steps that execute each."""
+    """Reject compute sets whose vertices race; `steps` contains the steps that execute each."""
     found = [(cs, races(cs, table)) for cs, table in tables.items()]
     count = sum(len(some) for _, some in found)
     if not count:
@@ -135,7 +135,7 @@ def check_in_place(
 ) -> None:
     """Reject an Input that shares elements with an InOut of the same vertex.
 
-    The compute sets do not race; `steps` has the steps that execute each.
+    The compute sets do not race; `steps` contains the steps that execute each.
     """
     found = [
         (cs, Races(cs, crossings.written, written, crossings.read, read, "read"))

@@ -60,7 +60,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 class MovedPieces(NamedTuple):
-    """Stretches of elements, each of which moves as a whole.
+    """Runs of elements, each of which moves as a whole.
 
     Attributes:
         source: int64[n], the tile that each piece leaves.

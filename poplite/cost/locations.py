@@ -4,8 +4,8 @@
     places          0 1 3 4 2 5             tile 0  x0 x1 x4  .  tile 1  x2 x3 x5  .
 
 The elements of a variable on one tile are contiguous in its memory, in the order of the variable:
-the rows of a block on a tile are adjacent. Elements with consecutive places on one tile are one
-stretch of its memory.
+the rows of a block on a tile are adjacent. Elements with consecutive places on one tile are
+contiguous in its memory.
 
 The places of a variable are a permutation of its addresses, independent of all other variables, so
 they are computed only for variables that are requested. Only distances between variables in the
@@ -69,7 +69,7 @@ class Locations:
 
     Attributes:
         version: the version of the mapping for which this is valid.
-        exchanges: results of exchanges of a few pieces; equal pieces have equal results.
+        exchanges: results of exchanges of a few pieces, by these pieces.
 
     >>> import poplite as pl
     >>> graph = pl.Graph()
@@ -154,7 +154,7 @@ class Locations:
         return found
 
     def hold(self, begin: int, end: int, tile: int) -> bool:
-        """Return whether elements are obviously one stretch of the memory of a tile."""
+        """Return whether elements are easily seen to be contiguous in the memory of a tile."""
         number = bisect_right(self._bases, begin) - 1
         own = self._own(number, begin, end)
         return own is not None and own[1] == [tile] and end <= own[0][1]
@@ -162,8 +162,8 @@ class Locations:
     def many(self, begin: Int64) -> Segments:
         """Return, as arrays, the segments of all variables in which int64[n] runs start; n > 0."""
         if not self._has_whole:
-            # Tables of a few variables are made until their total cost is that of a table of all
-            # variables.
+            # Tables of a few variables are made until their total cost reaches that of a table of
+            # all variables.
             self._spent += len(begin)
             if self._spent < self._num_pieces:
                 owners = np.unique(self._bases_array.searchsorted(begin, side="right") - 1)

@@ -190,8 +190,8 @@ def contents(
 ) -> Iterator[Planned]:
     """Yield everything on tiles, starting with always-live memory.
 
-    `cost_of` has the costs of steps by compute set or by program; `found` has the lifetimes of
-    variables.
+    `cost_of` contains the costs of steps by compute set or by program; `found` contains the
+    lifetimes of variables.
     """
     target = graph.target
     align = int(target.cost("align_bytes"))
@@ -352,8 +352,8 @@ def memory_of(
 ) -> Memory:
     """Plan the memory of every tile; the variables that programs use have tiles.
 
-    `cost_of` has the costs of steps by compute set or by program. Steps get their rows once there
-    is code. Raises GraphMemoryAllocationError if a tile has too little memory, unless
+    `cost_of` contains the costs of steps by compute set or by program. Steps get their rows once
+    there is code. Raises GraphMemoryAllocationError if a tile has too little memory, unless
     `may_overflow` is set.
 
     >>> import poplite as pl
@@ -627,9 +627,9 @@ class Placing:
         """Return addresses of things, int64[n], and bytes in use including gaps, int64[tiles].
 
         `sizes` is int64[n], bytes of the things on the first tile, then on the next one, and so on;
-        `counts` has the number of things on each tile. `places`, int64[n], identifies the things
-        by their positions in `order`, ascending on each tile; by default there is one tile with all
-        things.
+        `counts` contains the number of things on each tile. `places`, int64[n], identifies the
+        things by their positions in `order`, ascending on each tile; by default there is one tile
+        with all things.
         """
         found, used, stop = np.zeros(len(sizes), np.int64), [], 0
         # The time for a tile is at most quadratic in its number of things.

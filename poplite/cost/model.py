@@ -87,8 +87,8 @@ def vertex_costs(
 ) -> tuple[VertexCosts, ...]:
     """Return the costs of the vertices of a compute set, family by family.
 
-    Estimators are those of `graph`, the top-level graph. `known` has the answers of `cycles` for
-    other compute sets, and gets new ones. Raises ElementTypeError if an estimator returns no
+    Estimators are those of `graph`, the top-level graph. `known` contains results of `cycles` for
+    other compute sets; new ones are added. Raises ElementTypeError if an estimator returns no
     estimate, SizeOverflowError if it returns a negative one, and VertexDefinitionError if
     `cycles` reads data, raises, or does not return a whole number.
     """
@@ -331,7 +331,7 @@ def joined_copies(
 ) -> tuple[JoinedCopyCost, ...]:
     """Return the costs of series of adjacent Copies that do not depend on each other.
 
-    Each series occurs once. `numbers` has the step number of each Copy.
+    Each series occurs once. `numbers` contains the step number of each Copy.
     """
     found: dict[tuple[int, ...], JoinedCopyCost] = {}
     for program in programs:

@@ -300,7 +300,7 @@ def joined_rows(several: Sequence[CopiedRows]) -> CopiedRows:
 def copy_phase(
     target: Target, rows: CopiedRows, causes: tuple[Cause, ...], buffers: PerTile = NOTHING
 ) -> PhaseCost:
-    """Return the phase in which rows are copied; `buffers` has the bytes to gather them in."""
+    """Return the phase in which rows are copied; `buffers` contains the bytes to gather them in."""
     cycles, copied = cycles_of_rows(target, rows), _sums(rows.tile, rows.bytes, target.tiles)
     return PhaseCost(
         "copy", PerTile.of(cycles), copied=PerTile.of(copied), buffers=buffers, causes=causes

@@ -278,7 +278,7 @@ def tile_cycles(
 ) -> PerTile:
     """Return the cycles that each tile takes to run its vertices of a compute set.
 
-    `slots` has one series for each family: worker slots of each vertex, or tile cycles for a
+    `slots` contains one series for each family: worker slots of each vertex, or tile cycles for a
     MultiVertex.
     """
     ran = [(each, taken) for each, taken in zip(vertices, slots, strict=True) if taken.count]

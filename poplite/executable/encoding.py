@@ -416,7 +416,7 @@ Rows = npt.NDArray[np.int64]
 def bound_rows(rows: Rows, described: Columns, tables: Mapping[int, npt.NDArray[Any]]) -> Rows:
     """Return rows with addresses in place of table positions; the caller must keep tables alive.
 
-    `tables` has the tables by column number.
+    `tables` contains the tables by column number.
     """
     if not tables:
         return np.ascontiguousarray(rows)

@@ -222,7 +222,7 @@ def found_classes(
     """Return the classes that a file names; the user's classes are searched first.
 
     Classes that are missing, or whose code differs, are reported together; `path` is for messages.
-    The report of a missing class mentions a class of poplite with its name but different code.
+    The message about a missing class says if poplite has a class of this name with different code.
     """
     by_name: dict[str, list[type[Vertex]]] = {}
     for cls in chain(_generated(named), classes_of_user(sources), defined_classes(Vertex)):
@@ -311,7 +311,7 @@ def _generated(named: Sequence[NamedClass]) -> Iterator[type[Vertex]]:
 def classes_of_user(
     sources: Iterable[VertexSource], call: str = "Executable.load"
 ) -> Iterator[type[Vertex]]:
-    """Yield the vertex classes that a user passes, directly or by their modules."""
+    """Yield the vertex classes that a user passes, directly or as modules."""
     several = items_or_none(sources)
     for source in [sources] if several is None else several:
         if isinstance(source, ModuleType):

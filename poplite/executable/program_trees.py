@@ -321,7 +321,7 @@ def planned_counts(code: Code, tree: Program) -> Int64:
 
 
 def _counted(root: Program, times: Mapping[int, int]) -> Program:
-    """Return a tree with execution counts; `times` has the counts of Repeats by row."""
+    """Return a tree with execution counts; `times` contains the counts of Repeats by row."""
     below_first = list(children_first(root))
     total: dict[int, int | None] = {id(node): 0 for node in below_first}
     total[id(root)] = 1

@@ -144,7 +144,7 @@ def _check_operand(
     section: npt.NDArray[np.int64],
     there: Mapping[str, int],
 ) -> None:
-    """Check an operand of the given rows; `there` has the number of objects of each kind."""
+    """Check an operand of the given rows; `there` contains the number of objects of each kind."""
     if operand in there:
         _check_below(found, there[operand], "row" if operand == "function" else operand)
     if operand == "row" and (section[found] != section[rows]).any():

@@ -15,7 +15,7 @@ tile, races) are checked when the graph is compiled::
 line, and calls the other modules of the package: `space` for variables, `tile_mapping` for their
 tiles, `compute_sets` and `connect` for vertices, `host` for streams and remote buffers.
 
-A virtual graph is a graph over some tiles of another, with their own tile numbers from 0::
+A virtual graph is a graph over some tiles of another, with their own tile numbers, starting at 0::
 
     first = graph.create_virtual_graph(0, 1472)              the tiles of one IPU
     second = graph.create_virtual_graph(1472, 2944)
@@ -618,7 +618,7 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
         return self._tiles.renumbered(tensor_mapping.mapping_of(self.space, tensor.view))
 
     def variable_tile_mapping(self, tensor: Tensor) -> TileMapping:
-        """Return the tiles of all elements of the variable below a view.
+        """Return the tiles of all elements of the variable underlying a view.
 
         Args:
             tensor: a view of one variable.

@@ -63,7 +63,7 @@ def positive_count(value: object, what: str, of: str) -> int:
     if number is None or number < 1:
         raise TensorCreationError(
             f"{what}: {clipped(value)} {of}, but at least 1 is needed",
-            fix="pass a whole number from 1",
+            fix="pass a positive whole number",
         )
     return number
 
@@ -334,7 +334,7 @@ class RemoteBuffer(RemoteBufferSpelling):
         return fitted(f"<RemoteBuffer '{{}}' {rows}, {self.size_bytes:,} B>", self.handle)
 
     def getIpuToHostStream(self) -> DataStream:
-        """Return the stream that stands for transfers to the host; no program can copy to it."""
+        """Return the stream that represents transfers to the host; no program can copy to it."""
         return self._stream(DataStreamType.DEVICE_TO_HOST_BUFFER)
 
     def getHostToIpuStream(self) -> DataStream:

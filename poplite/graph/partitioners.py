@@ -682,7 +682,7 @@ def split_regions(
     if not all(map(is_count, counts.values())):
         raise TensorCreationError(
             "split_regions: " + ", ".join(f"{name}={clipped(n)}" for name, n in counts.items()),
-            fix="pass whole numbers from 1",
+            fix="pass positive whole numbers",
         )
     checked = checked_regions("split_regions", regions)
     size = sum(end - begin for begin, end in checked)

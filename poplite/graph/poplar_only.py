@@ -275,7 +275,7 @@ def addHostToDeviceFIFO(
         buffering_depth: as in `add_host_to_device_fifo`; it takes precedence over the option.
 
     Raises:
-        InvalidOption: for an unknown option, or a value that is not a whole number from 0.
+        InvalidOption: for an unknown option, or a value that is not a non-negative whole number.
         PopliteError: as for `add_host_to_device_fifo`.
 
     >>> from poplite.graph import Graph
@@ -396,7 +396,8 @@ def _buffering_depth(options: Mapping[str, object] | None, handle: str) -> int:
             )
         if number is None or number < 0:
             raise InvalidOption(
-                f"stream {clipped(handle)}: {name} is {clipped(value)}, not a whole number from 0",
+                f"stream {clipped(handle)}: {name} is {clipped(value)}, "
+                "not a non-negative whole number",
                 fix=f'{{"{name}": 2}}',
             )
         depth = number if name == "bufferingDepth" else depth

@@ -8,10 +8,10 @@ that no run of elements extends from one variable into the next::
     addresses       0 1 2 3 4     5 6 7 8              breaks  0 2 4 5 8 9
     tiles           0 0 1 1 -     2 2 2 -              tiles   0 1 - 2 -
 
-A view of several variables is cut by a table of their tiles. A single table of all variables would
-have to be rebuilt after every edit, and edits often alternate with queries. So at first, tables are
-built only for the variables below a view; the full table is built once these tables have cost as
-much as it does.
+A view of several variables is split by tile with a table of their tiles. A single table of all
+variables would have to be rebuilt after every edit, and edits often alternate with queries. So at
+first, tables are built only for the variables underlying a view; the full table is built once these
+tables have cost as much as it does.
 
 Names get their scopes as a prefix, and a number if already in use, so that they are unambiguous in
 messages, drawings and `poplite-viz tensor NAME`::
@@ -311,7 +311,7 @@ def shape_of(shape: ShapeLike, name: str) -> tuple[int, ...]:
     if extents and min(extents) < 0:
         raise TensorCreationError(
             f"'{name}': {clipped(shape, 60)} is not a shape",
-            fix="pass whole numbers from 0, e.g. (64, 128), or () for one element",
+            fix="pass non-negative whole numbers, e.g. (64, 128), or () for one element",
         )
     return extents
 
@@ -410,10 +410,11 @@ class Space:
             self.homes[variable.id] = home
 
     def home_of(self, views: Iterable[View]) -> SomeTiles | None:
-        """Return the virtual graph used to create the variables below views, if any.
+        """Return the virtual graph used to create the variables underlying views, if any.
 
-        Among several, it is the one that has the tiles of all others. Constants and single elements
-        count only if all variables are such, and then only those created with a virtual graph.
+        If there are several, it is the one that contains the tiles of all others. Constants and
+        single elements are ignored unless there are no other variables; then only those created
+        with a virtual graph count.
         """
         if not self.homes:
             return None
@@ -597,7 +598,7 @@ def _byte(space: Space, metadata: View, replica: int = 0) -> int:
 
 
 def variable_below(space: Space, metadata: View) -> Variable:
-    """Return the variable below one QUARTER_METADATA element."""
+    """Return the variable that contains one QUARTER_METADATA element."""
     return space.variable_of(storages(metadata)[0])
 
 

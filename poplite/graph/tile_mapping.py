@@ -482,7 +482,7 @@ def no_such_tile(what: str, tile: object, num_tiles: int) -> InvalidTileMapping:
         fix=f"use a smaller tile number, or {tile + 1} tiles: "  # type: ignore[operator]
         f"Graph(Target(tiles={tile + 1}))"  # type: ignore[operator]
         if larger
-        else "pass a whole number from 0",
+        else "pass a non-negative whole number",
     )
 
 

@@ -13,7 +13,7 @@ read, the last writer on top, so that 10^6 edits cost one sort.
     >>> [a.tolist() for a in mapping.pieces()]
     [[0, 4, 6, 10], [1, 0, 1]]
 
-A `TileTable` has the tile of every address of some variables, in the same form::
+A `TileTable` lists the tile of every address of some variables, in the same form::
 
     addresses    0        96     128        breaks  0, 96, 128
                  |--------|-------|
@@ -188,7 +188,7 @@ def split(
 ) -> tuple[Int64, Int64, Int64]:
     """Cut a few runs of addresses where the tile changes.
 
-    `mappings` has the `(base, mapping)` of each variable that is accessed: element `i` has the
+    `mappings` contains the `(base, mapping)` of each variable that is accessed: element `i` has the
     address `base + i`, and no two variables have equal or adjacent addresses. Runs have at least
     one element. Returns `(tile, begin, length)` of the pieces, in the order of the runs.
 

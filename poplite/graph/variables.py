@@ -353,7 +353,7 @@ def _one_element(name: str, metadata: object) -> Tensor:
 
 
 def set_values(tensor: Tensor, value: Value, replicas: int) -> None:
-    """Set the initial values of a tensor's elements, in the variables below it.
+    """Set the initial values of a tensor's elements, in its underlying variables.
 
     >>> from poplite.graph import Graph
     >>> graph = Graph()
@@ -439,7 +439,7 @@ def _store(
 def _write(
     owners: list[Variable], view: View, values: npt.NDArray[Any], replica: int | None
 ) -> None:
-    """Store values in the variables below a view, for one replica, or for all others if None."""
+    """Store values in the variables of a view, for one replica, or for all others if None."""
     for variable in owners:
         storage = variable.storage
         is_all = len(owners) == 1 and len(values) == storage.num_elements

@@ -69,7 +69,7 @@ def export(
 
     Raises:
         ControlProgramError: for invalid `checks`, or an invalid graph or program.
-        ExportError: for features not yet supported on real IPUs; the error has the lines.
+        ExportError: for features not yet supported on real IPUs; the error gives the lines.
         VertexCompileError: for vertex classes that cannot become codelets.
         FileLoadError: if a file cannot be written.
         PopliteError: for any error in the program that can be found before a run.

@@ -95,7 +95,7 @@ def codelet_text(classes: type[Vertex] | Iterable[type[Vertex]]) -> str:
     """Return vertex classes as C++ codelets, for the compiler of Poplar's SDK.
 
     The file includes only Poplar's headers. Equal classes give equal text. `@pl.faster` forms are
-    ignored. A class may have the body of `compute` in C++, as the text `cpp`; it is used
+    ignored. A class may provide the body of `compute` in C++, as the string `cpp`; it is used
     unchanged, with the usual declarations of fields.
 
     Args:
@@ -104,7 +104,7 @@ def codelet_text(classes: type[Vertex] | Iterable[type[Vertex]]) -> str:
     Raises:
         ElementTypeError: for anything that is not a vertex class.
         VertexCompileError: if a `compute` is outside the dialect, has no source text, prints, or
-            uses QUARTER; the error has the line.
+            uses QUARTER; the error gives the line.
 
     >>> import poplite as pl
     >>> class Axpy(pl.Vertex):
@@ -207,7 +207,7 @@ def own_text(vertex: type[Vertex]) -> str | None:
             if isinstance(text, str):
                 return text
             raise VertexCompileError(
-                f"'{vertex.__name__}.cpp' must be a text; found {clipped(text)}",
+                f"'{vertex.__name__}.cpp' must be a string; found {clipped(text)}",
                 at=vertex.location,
                 fix='set cpp = """...""", the body of compute in C++',
             )
@@ -421,7 +421,7 @@ def _assigns(loop: ast.For, name: str) -> bool:
 #
 #     x * 0.5 + 1.0       const float v1 = x * 0.5f;
 #                         const float v2 = v1 + 1.0f;
-# So `exp` and other functions have the same bits as in the compiled and interpreted `compute`.
+# So `exp` and other functions are bit-identical to those of the compiled and interpreted `compute`.
 
 _INTEGERS = {"float": "int", "double": "long long"}
 _FLOATS = {integer: real for real, integer in _INTEGERS.items()}

@@ -166,7 +166,7 @@ def tables_of(
         stops_outside: whether an out-of-range index of a field stops its vertex.
 
     Raises:
-        ExportError: for features not yet supported on real IPUs; the error has the lines.
+        ExportError: for features not yet supported on real IPUs; the error gives the lines.
         VertexCompileError: for vertex classes that cannot become codelets.
 
     >>> import poplite as pl

@@ -16,7 +16,7 @@ DIGIT_BITS = 11
 
 
 def sort_by_digit(numbers: Int64s, count: int, shift: int, places: Int64s, out: Int64s) -> int:
-    """Sort stably by the `DIGIT_BITS` bits above `shift`; `places` has a number for each digit."""
+    """Sort stably by the `DIGIT_BITS` bits above `shift`; `places` has room for all digits."""
     for digit in range(1 << DIGIT_BITS):
         places[digit] = 0
     for i in range(count):
@@ -37,11 +37,11 @@ def topmost(
     rank: Int64s, begin: Int64s, end: Int64s, value: Int64s, count: int,
     heap: Int64s, out_begin: Int64s, out_end: Int64s, out_value: Int64s,
 ) -> int:  # fmt: skip
-    """Lay non-empty intervals over each other, and return the number of visible stretches.
+    """Lay non-empty intervals over each other, and return the number of visible segments.
 
     Starts ascend; if intervals overlap, the one with the highest `rank` is on top. `heap` has room
     for every interval; it contains those that have started and are not known to have ended, the
-    topmost first. The results have room for two stretches per interval.
+    topmost first. The results have room for two segments per interval.
     """
     size = at = done = i = 0
     while i < count or size > 0:
@@ -56,7 +56,7 @@ def topmost(
         if stop <= at:
             size = pop(heap, size, rank)
             continue
-        # The stretch ends at the end of the topmost interval, or at the start of a higher one.
+        # The segment ends at the end of the topmost interval, or at the start of a higher one.
         if i < count and begin[i] < stop:
             if rank[i] < rank[top]:
                 if end[i] > stop:
@@ -267,8 +267,9 @@ def foreign_writes(
 ) -> int:
     """Find the first write by another vertex that each read overlaps; return the number of finds.
 
-    The starts of writes ascend, and writes do not overlap each other. `first` has the first write
-    that each read overlaps; the result `found` has, for each read, the number of a write, or OWN.
+    The starts of writes ascend, and writes do not overlap each other. `first` contains the first
+    write that each read overlaps; the result `found` contains, for each read, the number of a
+    write, or OWN.
     """
     done = 0
     for read in range(reads):
@@ -287,7 +288,7 @@ def foreign_writes(
 def go_on(joins: Bytes, alike: Bytes, rows: int, first: Int64s, last: Int64s) -> int:
     """Cut rows, at least one, into runs, greedily from the first row, and return their count.
 
-    `joins` has whether a row and the next one may be in one run, `alike` whether the step after a
+    `joins` says whether a row and the next one may be in one run, `alike` whether the step after a
     row equals the step after the next row. The results are the `first` and `last` row of each run.
     """
     count = row = 0

@@ -4,9 +4,9 @@ A table of segments gives the tiles of addresses: `breaks[k]` up to `breaks[k + 
 `tiles[k]`, -1 for none. `buckets` finds a segment without a long search: the breaks before bucket
 `b`, which has `1 << shift` addresses, are the first `buckets[b]`.
 
-A piece is a stretch of the flattened view on one tile. Both kernels that cut write each piece's
-tile and end, if there is room, and always add up pieces and elements by tile: `totals[2 * row]` and
-`totals[2 * row + 1]`, where row 0 is for no tile, row 1 for tile 0 and so on.
+A piece is a contiguous range of the flattened view on one tile. Both kernels that cut write each
+piece's tile and end, if there is room, and always add up pieces and elements by tile: `totals[2 *
+row]` and `totals[2 * row + 1]`, where row 0 is for no tile, row 1 for tile 0 and so on.
 
 Walks over runs and segments find the tiles of elements: `places` are the distances from the
 addresses of each segment to places (`poplite.cost.locations`), `begin` and `end` are the first
@@ -150,7 +150,7 @@ def cut_runs(
 def by_tile(tile: Int32s, end: Int64s, count: int, cursors: Int64s, out: Int64s) -> int:
     """Put pieces, as pairs of start and end, into rows by tile.
 
-    `cursors` has the position of the next piece of each row. Start and end are adjacent, since
+    `cursors` contains the position of the next piece of each row. Start and end are adjacent, since
     every row is written at a different place, and fewer places are better for the cache.
     """
     begin = 0

@@ -130,7 +130,7 @@ def through(
 ) -> int:
     """Write the runs of a view of a concatenation, or only count them; return their count.
 
-    The innermost digit of the view is cut into stretches that stay in one digit of one leaf,
+    The innermost digit of the view is cut into ranges that stay in one digit of one leaf,
     where equal steps of position are equal steps of address.
 
     Args:
@@ -573,7 +573,7 @@ def visit(
 ) -> int:
     """Test and mark the members of strided sets in a bitmap; return 1 if one was marked, else 0.
 
-    Address low + j is bit j % 8 of byte j // 8. `first` has the lowest address of each set;
+    Address low + j is bit j % 8 of byte j // 8. `first` contains the lowest address of each set;
     `extent` and `stride` are [sets, places], `places` at least 1; a stride is 0 only if the extent
     is 1; `index` is scratch, a word for each digit.
     """

@@ -1,13 +1,13 @@
 """Kernels for strict checks, which track the elements that are written.
 
 Elements are listed field by field in one table, for the memory of every replica; `places` gives
-their first bytes. Values are the bits of an element of any size, all of which fit in int64.
+their first bytes. A value is the bits of an element, which fit in an int64 for every element type.
 A shadow records for each byte whether it is written: 1 or 0.
 
 These arguments have the same meaning in all kernels: `memory` or `shadow` of all replicas, with
 `stride` bytes from one replica to the next; `fields`, FIELD_WORDS for each of `count` fields;
-`places`, one for each of `total` elements.  Arrays about elements are [replicas, elements], int64
-or, for flags, uint8.
+`places`, one for each of `total` elements. Per-element arrays have the shape [replicas, elements]
+and the type int64 or, for flags, uint8.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ FILL_WORDS = 6
 second, and two for Outputs."""
 
 VARIANTS = 16
-"""Number of variants, which are the first ways of each field: an element is filled in one of them,
-and two elements usually in different ones."""
+"""Number of variants, the first ways of each field. An element is always filled in the same
+variant, and two elements usually in different variants."""
 
 SPREAD, SPREAD_SHIFT, SPREAD_NUMBERS = 2654435769, 28, (1 << 31) - 1
 """The variant is a few bits of the product of an element's number and the golden ratio (scaled)."""
@@ -39,7 +39,7 @@ INCOMPLETE, LOSSY, GAINED = 1, 2, 4
 moving: some bytes became written."""
 
 MOVED = -1
-"""In place of a state to record: the states of the source bytes are copied."""
+"""Used in place of a state to record: the states of the source bytes are copied."""
 
 ALL_WRITTEN = 0x0101010101010101
 """The shadow of a written element, of up to eight bytes."""
@@ -48,7 +48,7 @@ RECORD_WORDS = 6
 """Words of each copy record of `poplite.executable.encoding`."""
 
 PIECE_MASK = (1 << 32) - 1
-"""Pieces are uint32."""
+"""Converts words of pieces, which are passed as int32, to uint32."""
 
 
 @simple
@@ -153,9 +153,9 @@ def put_other(
 ) -> int:  # fmt: skip
     """Write different values to the elements that are `chosen`, and return their count.
 
-    `fills` are FILL_WORDS for each of the `ways` of each field; `old` has the elements' contents;
-    `fill` selects one of the three pairs. Without `is_put`, nothing is written, and the number of
-    elements that already have the different values is returned.
+    `fills` are FILL_WORDS for each of the `ways` of each field; `old` contains the elements'
+    values; `fill` selects one of the three pairs. Without `is_put`, nothing is written, and the
+    number of elements that already have the different values is returned.
     """
     done = 0
     for replica in range(replicas):
@@ -403,7 +403,7 @@ def moved_are_written(records: Int64s, count: int, pieces: Int32s, here: Bytes) 
     return 1 - lacking
 
 
-# -- rows that are moved by number -----------------------------------------------------------------
+# -- rows that are moved by index ------------------------------------------------------------------
 
 (
     LOOKUP_INDEX, LOOKUP_NEAR, LOOKUP_TABLE, LOOKUP_STRIDE, LOOKUP_ROWS, LOOKUP_FIRST, LOOKUP_BYTES,
@@ -443,11 +443,11 @@ def rows_are_written(
     memory: Bytes, shadow: Bytes, lookups: Int64s, count: int, reads: int, others: Int64s,
     num_others: int, size: int, rows: Int64s,
 ) -> int:  # fmt: skip
-    """Return 1 if all elements read by vertices that move rows by number are written, else 0.
+    """Return 1 if all elements read by vertices that move rows by index are written, else 0.
 
-    There are LOOKUP_WORDS for each of `count` lookups, and the first bytes of `num_others` elements
-    of `size` bytes that are always read. `rows` gets the number of rows that vertices write, then
-    for each row its lookup and its first byte.
+    `lookups` contains LOOKUP_WORDS for each of `count` lookups; `others`, the first bytes of
+    `num_others` elements of `size` bytes that are always read. The number of rows that vertices
+    write is stored in `rows`, followed by the lookup and the first byte of each row.
     """
     done, place, index = 0, -1, 0
     for lookup in range(count):

@@ -447,12 +447,12 @@ def _wanted(name: str, value: object) -> str:
     if name in _COUNTS:
         step, number = 8 if name == "dataPathWidth" else 1, integer_or_none(value)
         if number is None or number < 1 or number % step:
-            return "a whole number from 1" if step == 1 else f"a multiple of {step} from {step}"
+            return "a positive whole number" if step == 1 else f"a multiple of {step} from {step}"
     if name in _COSTS or name == "tileClockFrequency":
         low = 0.0 if name in _COSTS else 1.0
         is_number = isinstance(value, Real) and not isinstance(value, bool)
         if not is_number or not low <= float(value) < math.inf:  # type: ignore[arg-type]
-            return f"a finite number from {low:g}"
+            return f"a finite number of at least {low:g}"
     if name == "compileIPUCode" and not isinstance(value, bool):
         return "True or False"
     return ""

@@ -344,7 +344,7 @@ def _count(source: Array, destination: Array, n: int | None, call: str) -> int:
     count = source.size if n is None else integer_or_none(n)
     if count is None or count < 0:
         raise ElementTypeError(
-            f"{call}: n is {clipped(n)}, not a whole number from 0",
+            f"{call}: n is {clipped(n)}, not a non-negative whole number",
             fix=f"{call}(target, source, destination, {min(source.size, destination.size)})",
         )
     if count > source.size or count > destination.size:

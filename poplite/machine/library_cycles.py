@@ -1,7 +1,7 @@
 """The costs of PopLibs' vertices: the constants of their estimators.
 
 All constants are from the estimators of PopLibs, Graphcore's library, which were validated against
-a cycle-accurate simulator to within 10 %.  `poplite.vertices.estimators` has the formulas.
+a cycle-accurate simulator to within 10 %.  `poplite.vertices.estimators` contains the formulas.
 
     >>> print(BINARY["divide", "FLOAT"])
     10 slots/2 elements (model: binaryOpPerfInfo; poplibs, lib/popops/popopsCycleEstimators.hpp)

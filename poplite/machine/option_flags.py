@@ -120,7 +120,7 @@ def _dictionary(options: Any, what: str) -> dict[str, object]:
         ) from None
 
 
-_NUMBER, _TRUTH = "a number from 0", ("true", "false")
+_NUMBER, _TRUTH = "a non-negative number", ("true", "false")
 
 RUNTIME_OPTIONS: Mapping[str, str | tuple[str, ...]] = {
     "target.syncMethod": ("polling", "hybrid", "default"),
@@ -129,7 +129,7 @@ RUNTIME_OPTIONS: Mapping[str, str | tuple[str, ...]] = {
     "target.hostSyncTimeout": _NUMBER,
     "streamCallbacks.multiThreadMode": ("singleThread", "collaborative", "dedicated"),
     "streamCallbacks.numaAware": _TRUTH,
-    "streamCallbacks.numWorkerThreads": "a number from 0, or auto",
+    "streamCallbacks.numWorkerThreads": "a non-negative number, or auto",
 }
 """Poplar's run options and their values. None has an effect here, since nothing waits for a device,
 and callbacks run in the thread that calls engine.run. Source: Poplar API reference,

@@ -356,11 +356,11 @@ def _limits(type_: ElementTypeLike, call: str) -> tuple[int | float, int | float
 
 
 def _whole(number: object, what: str) -> int:
-    """Return a whole number from 1, or refuse anything else."""
+    """Return a positive whole number, or refuse anything else."""
     found = integer_or_none(number)
     if found is None or found < 1:
         raise InvalidMachineModel(
-            f"{what}: {clipped(number)} is not a whole number from 1",
+            f"{what}: {clipped(number)} is not a positive whole number",
             found=of_type(number),
             fix='Target.createIPUTarget(2, "ipu2")',
         )

@@ -1,6 +1,6 @@
 """The modelled machine: its tiles and their properties, the links between IPUs, and replicas.
 
-The default is Graphcore's Mk2 (GC200).  `poplite.machine.facts` has the source of every number.
+The default is Graphcore's Mk2 (GC200).  `poplite.machine.facts` gives the source of every number.
 
     >>> Target(tiles=64)
     <Target 64 tiles, 6 workers, 638,976 B a tile, 1.330 GHz>
@@ -120,7 +120,8 @@ class Target(TargetSpelling, metaclass=ListsPresent):
         ipus: number of IPUs, with equal numbers of tiles.
         architecture: "gc2" (Mk1), "gc200" (Mk2), "bow" or "c600", for everything that is not
             specified. Poplar's names for the first three, "ipu1", "ipu2" and "ipu21", are accepted.
-        costs: other constants of `poplite.machine.facts` by name, as numbers from 0 in their units.
+        costs: other constants of `poplite.machine.facts` by name, as non-negative numbers in their
+        units.
 
     Raises:
         InvalidMachineModel: when a number is not positive and finite, a count is not whole, there
@@ -334,7 +335,7 @@ def _costs(
         number = _number(value)
         if not 0 <= number < math.inf:
             raise InvalidMachineModel(
-                f"Target: costs[{name!r}]={clipped(value)} is not a finite number from 0",
+                f"Target: costs[{name!r}]={clipped(value)} is not a finite non-negative number",
                 found=f"{FACTS[architecture][name]} of '{architecture}'",
                 fix=f"costs={{{name!r}: {default:g}}}",
             )

@@ -517,8 +517,8 @@ def requests(
 ) -> list[tuple[int, T]]:
     """Return the requests of a rank, each with its peer.
 
-    `memory` has the bytes of each replica; `makers` are the methods of a communicator that make
-    requests to receive and to send.
+    `memory` contains the bytes of each replica; `makers` are the methods of a communicator that
+    make requests to receive and to send.
     """
     found = []
     to = messages.replica_map or range(len(memory))

@@ -33,7 +33,7 @@ Slice = slice  # an axis has a method with this name
 
 
 class AxisRoot:
-    """The identity of an axis, shared by its slices and by copies of other lengths.
+    """The identity of an axis, shared by its slices and by copies with other lengths.
 
     Attributes:
         given: the name that a user gave; None if there is none.
@@ -149,8 +149,8 @@ class Axis:
         slices of the axis follow it.
 
         Raises:
-            AxisLengthError: if it is not a whole number from 0; for the length of a slice, or of an
-                axis whose length is fixed already.
+            AxisLengthError: if it is not a non-negative integer; or if it is the length of a slice,
+                or is already fixed.
         """
         if self._source is None:
             return self._length
@@ -206,7 +206,7 @@ class Axis:
         return self if self._source is None else self._source[0].origin
 
     def has_all_in_order(self) -> bool:
-        """Return whether it has all indices of its origin, in order, as far as is known."""
+        """Return whether it has all indices of its origin, in order; False for an unset length."""
         length = self.origin.length
         return length is not None and self._taken(length) == range(length)
 
@@ -220,7 +220,7 @@ class Axis:
     # -- derived axes ------------------------------------------------------------------------------
 
     def slice(self, part: slice) -> Axis:
-        """Return a part, which pairs with this axis and has the length of the slice in Python.
+        """Return a part, which pairs with this axis; its length follows from Python's slice rules.
 
         Args:
             part: `slice(1, 3)`, with a step of any sign.
@@ -250,10 +250,10 @@ class Axis:
         return made
 
     def resized(self, length: int) -> Axis:
-        """Return an axis of another length, which pairs with this one if the lengths are equal.
+        """Return an axis with another length and the same root, which pairs with this one.
 
         Raises:
-            AxisLengthError: if the length is not a whole number from 0.
+            AxisLengthError: if the length is not a non-negative integer.
         """
         number = checked_length(length, f"the length of axis '{self.name}'")
         return Axis(self.root, number, None, self._roles, self.docstring)
@@ -355,7 +355,7 @@ def checked_length(value: object, what: str) -> int:
         raise AxisLengthError(
             f"{what} is {clipped(value)}",
             found=of_type(value),
-            fix="pass a whole number from 0",
+            fix="pass a non-negative whole number",
         )
     return number
 
@@ -391,7 +391,7 @@ def make_axis(
         docstring: its purpose.
 
     Raises:
-        AxisLengthError: if the length is not a whole number from 0.
+        AxisLengthError: if the length is not a non-negative integer.
         AxisError: if the name is not text, or a role is unknown.
 
     >>> make_axis(3, "height")
@@ -654,7 +654,7 @@ def some(items: Iterable[Axis]) -> Axes:
 
 
 def paired_axes(items: list[Axis], axes: Axes) -> Axes:
-    """Return axes that pair one for one with others, in order, and may have other lengths."""
+    """Return axes that pair one-to-one with others, in order, and may have different lengths."""
     made = Axes.__new__(Axes)
     made.items, made.roots, made.root_set = tuple(items), axes.roots, axes.root_set
     return made
@@ -795,7 +795,7 @@ def missing(what: str, axis: object, axes: Axes, of: str = "") -> AxisError:
 
 
 def _twice(items: tuple[Axis, ...]) -> DuplicateAxisError:
-    """Return the error for the first axis that occurs twice, itself or by its name."""
+    """Return the error for the first axis that occurs twice, or whose name does."""
     seen: dict[object, Axis] = {}
     for axis in items:
         other = seen.setdefault(axis.root, axis)
@@ -817,7 +817,7 @@ def _twice(items: tuple[Axis, ...]) -> DuplicateAxisError:
 
 
 def _listed(items: object) -> list[Any]:
-    """Return the items of any other iterable than a list or tuple."""
+    """Return the items of an iterable that is not a list or tuple."""
     if isinstance(items, Axis):
         return [items]
     if isinstance(items, Mapping):
@@ -841,7 +841,7 @@ def _listed(items: object) -> list[Any]:
 
 
 MOST_NESTED = 50
-"""Types of the inner lists, each of which becomes one flattened axis."""
+"""Maximum depth of nested lists, each of which becomes one flattened axis."""
 
 
 def _item(item: object) -> Axis:

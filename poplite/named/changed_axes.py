@@ -97,7 +97,7 @@ def ordered_axes(axes: Axes, like: AxesLike, of: Named, what: str) -> Axes:
 
 
 def relabelled(axes: Axes, like: AxesLike, of: Named, what: str) -> Axes:
-    """Return the listed axes, which replace those of a tensor one for one, with equal lengths."""
+    """Return the listed axes, which replace those of a tensor one-to-one, with equal lengths."""
     listed = axes_of(like)
     if len(listed) != len(axes):
         raise AxisError(

@@ -1,4 +1,4 @@
-"""Results of computations as arrays of xarray, whose dimensions have the names of axes."""
+"""Results of computations as xarray DataArrays, whose dimensions are named after the axes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def data_arrays(call: str, items: Sequence[Item], found: Any) -> list[Any]:
     Args:
         call: the text of the call, for errors.
         items: the items of a computation.
-        found: what a call of the computation returned.
+        found: the return value of a call of the computation.
     """
     made = _xarray(call).DataArray
     values = [*found.values()] if isinstance(found, Mapping) else found

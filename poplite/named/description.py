@@ -82,7 +82,7 @@ class TensorDescription:
     Attributes:
         axes: its axes, in its order.
         dtype: the element type.
-        sources: the descriptions of which it is a view, in order; none for an allocation, which
+        sources: the descriptions that it views, in order; none for an allocation, which
             has storage of its own.
         step: the step that makes it from `sources`; None for an allocation.
         name: the name used in messages.
@@ -154,7 +154,7 @@ class TensorDescription:
 
     @cached_property
     def bases(self) -> tuple[TensorDescription, ...]:
-        """The allocations of which it is a view, each once, in order; for an allocation, itself."""
+        """The allocations that it views, each once, in order; for an allocation, itself."""
         if not self.sources:
             return (self,)
         found = [base for each in self.sources for base in each.bases]
@@ -162,7 +162,7 @@ class TensorDescription:
 
     @property
     def base(self) -> TensorDescription | None:
-        """The only allocation of which it is a view; None for an allocation, or for several."""
+        """The only allocation that it views; None for an allocation, or for several."""
         return self.bases[0] if self.is_view and len(self.bases) == 1 else None
 
     @property
@@ -296,7 +296,7 @@ class TensorDescription:
         return self.seen(changed_axes.broader(self.axes, axes, self), _BROADCAST)
 
     def cast(self, axes: AxesLike) -> TensorDescription:
-        """Return a description with its axes replaced, one for one, by axes of equal lengths.
+        """Return a description with its axes replaced one-to-one by axes of equal lengths.
 
         Raises:
             AxisLengthError: for a length that differs.
@@ -436,7 +436,7 @@ class TensorDescription:
             layout: the layout of the storage.
 
         Raises:
-            AxisError: if the layout is fixed already, or for a view of several allocations.
+            AxisError: if the layout is already fixed, or for a view of several allocations.
             MissingAxisError: for a layout with other axes.
         """
         check_kind(layout, layouts.Layout, "with_layout: layout", "pass ng.row_major([H, W])")

@@ -1,15 +1,17 @@
-"""The items of a computation, expressions or effects without a value, as steps in order.
+"""The items of a computation (expressions, and effects without a value), recorded as steps.
 
-For example:
+Effects are:
 
     assign(l, r)        r in the current state, written to l
     sequential(items)   one after another; the value is that of the last
     parallel(items)     all right sides in the initial state, then all writes
     repeat(n, item)     n times
 
+For example, this list of items is recorded as two steps:
+
     [loss, parallel([assign(w, w - rate * dw), assign(b, b - rate * db)])]
 
-    1   loss, and the sums in dw and db, with a joint decision about what to store
+    1   loss, and the sums in dw and db; what to store is decided for all of them together
     2   the writes, which read these sums
 
 An expression that is an item keeps its value: it is stored, and later items read that value.
@@ -160,8 +162,9 @@ def assign(target: Op, value: Any) -> Assign:
 
     Args:
         target: a variable, a persistent tensor, a placeholder, or a view of one.
-        value: a tensor whose axes the target has, in any order; it is repeated along the others. Or
-            a number, or an array with a dimension for each axis of the target.
+        value: a tensor, a number, or an array with a dimension for each axis of the target. The
+            target has all axes of the tensor, in any order; the tensor is repeated along the other
+            axes.
 
     Raises:
         ReadOnlyError: for a target without storage, or a constant.
@@ -282,7 +285,7 @@ def repeat(n: int, item: Any) -> RepeatEffect:
         item: an effect, or a list of several.
 
     Raises:
-        AxisError: for an n that is not a whole number from 0.
+        AxisError: if n is not a non-negative integer.
 
     >>> import poplite.named as ng
     >>> x = ng.variable([ng.make_axis(3, "H")], name="x")
@@ -294,7 +297,7 @@ def repeat(n: int, item: Any) -> RepeatEffect:
         raise AxisError(
             f"repeat: n is {clipped(n)}",
             found=of_type(n),
-            fix="pass a whole number from 0, and then the item",
+            fix="pass a non-negative whole number, and then the item",
         )
     many = isinstance(item, list | tuple)
     done = sequential(item) if many else checked_item(item, "repeat")
@@ -385,7 +388,7 @@ def assigned_in_place(name: str, target: Op, value: Any) -> bool:
 
 
 def _is_done(part: Op, value: Any) -> bool:
-    """Return whether an assignment is the one with which Python completes `x[H, 0] -= 1`."""
+    """Return whether it only completes `x[H, 0] -= 1`, whose effect is already recorded."""
     last = next(reversed(OPEN[-1].values()), None)
     if not isinstance(last, Assign) or last.target is not value:
         return False
@@ -473,9 +476,9 @@ class ItemRecorder:
         self.made: list[Tensor] = []
         """The stored tensors, in order of storage."""
         self.compute_sets: list[ComputeSet] = []
-        """The compute sets of its steps."""
+        """The compute sets of the recorded steps."""
         self.variables: list[Variable] = []
-        """The variables that were added for it."""
+        """The variables that were added for the computation."""
 
     def values(self, items: Sequence[Item]) -> list[Tensor | None]:
         """Record items, and return the tensors for their values; None for items without a value."""
@@ -522,7 +525,7 @@ class ItemRecorder:
         return lambda: self._expressions.remembered[op]
 
     def _flush(self, extra: list[Expr]) -> list[Tensor]:
-        """Store pending and additional expressions with a joint decision; return the latter."""
+        """Store pending and additional expressions together; return the tensors of the latter."""
         pending: list[Op] = []
         for op in self._pending:
             # Results of these operations already have a separate tensor.
@@ -595,7 +598,7 @@ class ItemRecorder:
         self._expressions.forget()
 
     def _tensor_of(self, op: Op) -> Tensor:
-        """Return the tensor of an operation that has one and is only read."""
+        """Return the tensor of an operation that has its own, or is a view of one."""
         expr = self._expressions.all_of(op)
         assert isinstance(expr, Leaf)
         assert isinstance(expr.tensor, Tensor)

@@ -65,7 +65,7 @@ class Broadcast(Op):
 
 
 class Relabelled(Op):
-    """The same elements with other axes, one for one."""
+    """The same elements with axes that replace the original ones one-to-one."""
 
     __slots__ = ()
     what = "cast_axes"
@@ -157,7 +157,7 @@ def _with_one_more(what: str, axes: Axes, new: Axis, pos: object, found: str) ->
 
 
 def cast_axes(x: Any, axes: AxesLike) -> Op:
-    """Return x with other axes in place of its own, one for one; elements are not moved.
+    """Return x with its axes replaced one-to-one by others; elements are not moved.
 
     Args:
         x: a tensor.
@@ -186,7 +186,7 @@ def map_roles(x: Any, axes_map: AxesMap) -> Op:
 
     Raises:
         AxisError: if `axes_map` is not an `AxesMap`.
-        AxisLengthError: for a new axis of another length.
+        AxisLengthError: if a new axis has a different length.
         DuplicateAxisError: if two axes would become one.
 
     >>> import poplite.named as ng
@@ -622,7 +622,7 @@ def pad(x: Any, widths: Mapping[Axis, Any], value: float = 0) -> Op:
         A tensor whose padded axes are longer, and no longer pair with those of x.
 
     Raises:
-        AxisError: if a width is not a whole number from 0.
+        AxisError: if a width is not a non-negative whole number.
 
     >>> import poplite.named as ng
     >>> H = ng.make_axis(3, "H")
@@ -668,7 +668,7 @@ def _width(axis: Axis, width: Any) -> tuple[int, int]:
         raise AxisError(
             f"pad: the width for axis '{axis.name}' is {clipped(width)}",
             found=of_type(width),
-            fix=f"pass whole numbers from 0, such as {{{axis.name}: (1, 2)}}",
+            fix=f"pass non-negative whole numbers, such as {{{axis.name}: (1, 2)}}",
         )
     return numbers[0] or 0, numbers[1] or 0
 

@@ -253,9 +253,9 @@ class Computation:
         return self._formed(found)
 
     def to_xarray(self, found: Any) -> Any:
-        """Return what a call returned, with an `xarray.DataArray` in place of each array.
+        """Return the result of a call, with an `xarray.DataArray` in place of each array.
 
-        Its dimensions have the names of the axes, in their order. Axes have no labels, so it has
+        Its dimensions are named after the axes, in their order. Axes have no labels, so it has
         no coordinates.
 
         Args:
@@ -480,7 +480,7 @@ class Transformer:
     # -- for computations --------------------------------------------------------------------------
 
     def check_has(self, computation: Computation) -> None:
-        """Raise AxisError for a discarded computation, or an object of another kind."""
+        """Raise AxisError for a discarded computation, or an object that is not a computation."""
         _check_computation(computation, "check_has")
         if computation not in self._computations:
             raise AxisError(

@@ -104,7 +104,7 @@ def repeat(count: int) -> Iterator[LoopIndex]:
 
     Yields:
         The index, from 0: a scalar of UNSIGNED_INT, which can be used wherever steps of the loop
-        read a tensor or an expression; `index.tensor` has views. A loop whose index is not used
+        read a tensor or an expression; views need `index.tensor`. A loop whose index is not used
         does not compute it.
 
     Raises:

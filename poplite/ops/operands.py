@@ -328,7 +328,7 @@ def argument(index: int) -> Expr:
     """Return a placeholder for a tensor; see `poplite.ops.arg`."""
     if isinstance(index, bool) or not isinstance(index, int) or index < 0:
         raise TensorIndexError(
-            f"ops.arg: index must be a whole number from 0; found {clipped(index)}",
+            f"ops.arg: index must be a non-negative whole number; found {clipped(index)}",
             found=of_type(index),
             fix="use ops.arg(0), ops.arg(1), ...",
         )

@@ -198,7 +198,7 @@ class Sequence(Growing):
         """Refuse to open its block if that is open, or if the sequence is in use."""
         if is_open:
             raise ControlProgramError(
-                f"{self}: its block is open already",
+                f"{self}: its block is already open",
                 fix="use another block, graph.steps(), and add it with step.add(...)",
             )
         if self.used_at is not None:

@@ -182,7 +182,7 @@ class PrintTensorFormat:
         close_bracket: text after them.
 
     Raises:
-        ControlProgramError: for a number that is not a whole number from 0, too many digits, an
+        ControlProgramError: for a count that is not a non-negative integer, too many digits, an
             unknown `float_format`, and for brackets and separators that are not strings.
 
     >>> PrintTensorFormat(digits=3).digits
@@ -213,7 +213,7 @@ class PrintTensorFormat:
         for name in _COUNTS:
             count = getattr(self, name)
             if type(count) is not int or count < 0:
-                raise _refused(name, count, "a whole number from 0")
+                raise _refused(name, count, "a non-negative whole number")
         if self.digits > MOST_DIGITS:
             raise _refused("digits", self.digits, f"at most {MOST_DIGITS:,}")
         form: object = self.float_format

@@ -243,7 +243,7 @@ class Compilation(ReportPart):
         vertex_types: its vertex classes.
         compute_sets: its compute sets.
         programs: its programs by name, as trees.
-        modelled: the contents of the tiles' memory; None where it is not modelled.
+        modelled: the contents of the tiles' memory; None if it is not modelled.
         operations: the operations that functions of `poplite.ops` recorded, in order.
         options: the engine options that the user passed, with their values.
         planned: the cost of each place of each program in one run of it, in the order of

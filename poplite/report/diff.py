@@ -73,7 +73,7 @@ class Change:
 
     @property
     def ratio(self) -> float | None:
-        """The later number divided by the earlier one; None where that is 0."""
+        """The later number divided by the earlier one; None if that is 0."""
         return self.after / self.before if self.before else None
 
     @property

@@ -190,8 +190,8 @@ class TypeCycles:
         source: the source of their cycles.
         cycles: total of all of them: instructions that workers issued; for a `MultiVertex`, cycles
             of its tile.
-        flops: total of floating-point operations, of which a fused multiplication and addition is
-            two; None if unknown.
+        flops: total number of floating-point operations, counting a fused multiply-add as two;
+            None if unknown.
     """
 
     name: str
@@ -225,7 +225,7 @@ class ExecutionStep(ReportPart):
         kind: the kind of the step.
         program_name: the name of the program that contains it.
         row: its row in that program's code.
-        at: the user's line that added its first vertices, or made the Copy; empty where unknown.
+        at: the user's line that added its first vertices, or made the Copy; empty if unknown.
         executions: the number of executions.
         cycles: total from its beginning to its end; phases between two syncs overlap, as each
             tile starts the next phase when it has finished its part of this one.
@@ -536,8 +536,8 @@ class Measured:
         cycles: their total, counted by the device; None on the SDK's IPU Model, which does not
             count cycles.
         seconds: their total time, measured on the host.
-        modelled: cycles of as many runs according to the model; None if branches depend on data,
-            or cycles are not modelled.
+        modelled: cycles of this number of runs according to the model; None if branches depend on
+            data, or cycles are not modelled.
 
     >>> print(Measured("main", 2, 81_250, 0.0004, 79_000))
     'main': 2 runs, 81,250 cycles in 0.4 ms; the model says 79,000 cycles
@@ -571,7 +571,7 @@ class BetweenRanks:
         row: its row in that program's code; that of the `ExecutionStep`, if there is one.
         number: the number of the step in its program, from 1; for a scalar, that of the step before
             it.
-        at: the user's line; empty where unknown.
+        at: the user's line; empty if unknown.
         executions: how often it ran.
         messages: total of messages, over all ranks.
         bytes: total of bytes in them.

@@ -92,7 +92,7 @@ class Finding(ReportPart):
         share: these cycles as a share of all cycles that ran.
         names: the names of its steps, each once; for "guessed" the vertex class.
         steps: their positions in `Execution.steps`, those that lose most first.
-        tile: the slowest tile; None where nothing waits for a tile, or steps wait for different
+        tile: the slowest tile; None if nothing waits for a tile, or steps wait for different
             ones.
         tiles: the maximum number of tiles that are busy with it in one step; for "out of memory"
             the number of tiles that need more than they have.
@@ -101,7 +101,7 @@ class Finding(ReportPart):
         why: why it moves, in words; how uneven or idle it is.
         at: the user's line; empty if unknown.
         of_tiles: number of tiles of the target.
-        remedy: advice, in words; empty where unknown.
+        remedy: advice, in words; empty if unknown.
         tiles_without: for "waiting" because other tiles have no work, the number of those tiles.
         vertices: for "idle workers", the average number of vertices on a busy tile.
         pieces: contiguous pieces that move in one execution, in the step with the most; 0 where
@@ -152,7 +152,7 @@ class Insights(ReportPart):
 
     Attributes:
         busiest: the tile that computes longest; None if none computes.
-        fullest: the tile that needs the most memory; None where memory is not modelled.
+        fullest: the tile that needs the most memory; None if memory is not modelled.
         findings: a tile with too little memory; then causes that take or lose at least a hundredth
             of all cycles, the largest first; then guesses.
     """

@@ -139,7 +139,7 @@ class PerTileCoder(Coder):
         return list(map(dict(zip(distinct, made, strict=True)).__getitem__, places))
 
     def _decoded_distinct(self, data: Sequence[Json], of: Reader) -> list[PerTile]:
-        """Decode JSON values, of which none is known to be equal to another one."""
+        """Decode JSON values that are not known to be equal to one another."""
         sizes = self._sizes(data, of)
         tiles, counts = _decoded_tiles([each["tiles"] for each in data], sizes, of)
         numbers = self._decoded_numbers([each["values"] for each in data], counts, of)

@@ -264,7 +264,7 @@ class Trace:
             are sums over all its executions in the trace.
         is_complete: whether all steps were recorded, and not only those up to the limit.
         memory: the contents of the tiles' memory.
-        replicas: number of replicas, of which the trace shows one.
+        replicas: number of replicas; the trace shows one of them.
     """
 
     target: Target

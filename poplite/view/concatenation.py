@@ -21,7 +21,7 @@ Many slices of one view are joined by `concat_slices` without a Python object fo
 arrays of begins and ends, merged by the same rules, but all at once:
 
 1. slices that begin where the previous one ends are joined;
-2. equal pieces at regular distances, place by place, are one strided view;
+2. equal pieces, equally spaced at each place, are one strided view;
 3. otherwise, pieces that continue their neighbour are joined, and the second rule is tried again;
 4. if few are left, counting each progression as one, they become views and are passed to `concat`;
 5. the rest is stored as arrays: a `Cat` of `SlicedViews`.

@@ -225,7 +225,7 @@ def linked_compute(
 ) -> llvm.ModuleRef:
     """Return a module with `compute` as function `name`, and the accessors of one use.
 
-    `forms` has the form of the rows of each list; `priced` code accesses elements as the IPU's
+    `forms` gives the form of the rows of each list; `priced` code accesses elements as the IPU's
     compiler would; `logged` and `fetched` are as in `Variant`. Raises `VertexCompileError` if
     `compute` is outside the dialect.
     """

@@ -148,7 +148,7 @@ class VertexWalk:
                 self.emit_vertex(parts)
 
     def emit_vertex(self, parts: dict[tuple[int, str], Any]) -> None:
-        """Emit the code for one vertex; `parts` has its words by field and part."""
+        """Emit the code for one vertex; `parts` contains its words by field and part."""
         raise NotImplementedError
 
     def _words(self, row: Any) -> list[Any]:
@@ -205,7 +205,7 @@ class DriverEmitter(VertexWalk):
             self._launch = launch_key(builder, floats_of(builder, self.faults))
 
     def emit_vertex(self, parts: dict[tuple[int, str], Any]) -> None:
-        """Emit the code that runs one vertex; `parts` has its words by field and part."""
+        """Emit the code that runs one vertex; `parts` contains its words by field and part."""
         arguments = self.arguments(parts)
         if self._variant.scattered is not None:
             self._fetch_next(self._variant.scattered, arguments)

@@ -218,7 +218,7 @@ _OPERATIONS: dict[str, tuple[Emit, tuple[Any, ...]]] = {
 
 
 def _emit(code: Emission, lane: Any, name: str, a: Any, b: Any, count: Any) -> Any:
-    """Emit an operation on two vectors of which `count` lanes matter."""
+    """Emit an operation on the first `count` lanes of two vectors."""
     emit, keys = _OPERATIONS[name]
     if code.watch is None:
         return emit(code.builder, lane, a, b)
@@ -308,7 +308,7 @@ def _fused(code: Emission, *operands: Any) -> tuple[Any, Any]:
 
 
 def _emit_fused(code: Emission, x: Any, y: Any, z: Any, count: Any) -> Any:
-    """Emit `x * y + z` of vectors of which `count` lanes matter."""
+    """Emit `x * y + z` for the first `count` lanes of vectors."""
     builder, lane = code.builder, types.float32
     if code.watch is None:
         kind = ir.FunctionType(x.type, [x.type] * 3)

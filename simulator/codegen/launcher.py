@@ -161,8 +161,8 @@ def _run_pieces(chunk: int, state: Int64s) -> None:
 def run_shares(chunks: Int64s, dimensions: Int64s, steps: Int64s, state: Int64s) -> None:
     """Run one thread's share of a launch, as the kernel for the threading layer.
 
-    `chunks` has the address of the share's first chunk, `dimensions` the number of chunks, `steps`
-    the distance between chunks in bytes; `state` is null unless chunks run in pieces.
+    `chunks` contains the address of the share's first chunk, `dimensions` the number of chunks,
+    `steps` the distance between chunks in bytes; `state` is null unless chunks run in pieces.
     """
     first = chunks[0]
     for number in range(dimensions[0]):

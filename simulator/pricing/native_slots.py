@@ -89,7 +89,7 @@ _BYTES = ir.IntType(8).as_pointer()
 def priced_text(cls: type[Vertex], forms: Forms = ()) -> str:
     """Return the text of a module in which the function `PRICED` is `compute`, as it was lowered.
 
-    Rows of lists are evenly spaced unless `forms` has another form.  Raises `VertexCompileError`
+    Rows of lists are evenly spaced unless `forms` gives another form.  Raises `VertexCompileError`
     when `compute` is outside the dialect.
     """
     forms = forms or tuple("stride" if f.depth == 2 else None for f in cls.fields.values())
@@ -413,7 +413,8 @@ def measuring_object(
 
     If indices are checked, `rehearsing` is the text of a driver that runs each vertex on copies
     first; otherwise it is empty. It is used only if `COUNTED` cannot check indices itself; if it
-    can, its parameters are followed by `RECORD`. `sizes` has the bytes of an element, by field.
+    can, its parameters are followed by `RECORD`. `sizes` contains the bytes of an element, by
+    field.
     """
     decoded = [Parameter(*each) for each in parameters]
     blocks = blocks_of((module := folded(priced)).get_function(PRICED))

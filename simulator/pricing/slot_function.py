@@ -95,10 +95,10 @@ def slot_counting_text(
 ) -> str:
     """Return the text of a module with a function that returns the cost of another one.
 
-    The arguments (types and names) include the budget if any block may not end; `declared` has the
-    declarations of the functions it calls, and `memory` returns the text of each instruction within
-    a block. If that text splits blocks, `splits` has the last label of each, by the block's name.
-    Added names contain a dot, unlike names of fields.
+    The arguments (types and names) include the budget if any block may not end; `declared` contains
+    the declarations of the functions it calls, and `memory` returns the text of each instruction
+    within a block. If that text splits blocks, `splits` contains the last label of each, by the
+    block's name. Added names contain a dot, unlike names of fields.
     """
     names = {block.name: named(block.name) for block in blocks}
     loops = [number for number, block in enumerate(blocks) if costs[block.name].counts_times]
@@ -399,7 +399,7 @@ def inside_fields(
     """Return the comparisons of a function; None if any access cannot be checked.
 
     Accesses to rows of lists cannot be checked, since rows are adjacent, nor can masked accesses.
-    `sizes` has the bytes of an element, by field.
+    `sizes` contains the bytes of an element, by field.
     """
     made = {each.name: each for block in blocks for each in block.instructions if each.name}
     fields = list(dict.fromkeys(each.field for each in parameters))

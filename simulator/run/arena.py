@@ -230,7 +230,7 @@ MOST_VIEWS = 1000
 class Arena:
     """The memory of one engine, filled with initial values: `parts` are the bytes of each replica.
 
-    `own` has the starts and ends of the runs of bytes that are filled; None fills all.
+    `own` contains the starts and ends of the runs of bytes to fill; None fills all.
 
     Raises `SizeOverflowError` if the computer has too little memory.
     """
@@ -394,7 +394,7 @@ def typed(memory: Bytes, element: type[ElementType[Any]]) -> npt.NDArray[Any]:
 def carry_memory(old: Arena, new: Arena, runs: Runs | None = None) -> int:
     """Copy the variables that both have, except constants; return their size in bytes.
 
-    `runs` has the starts and ends of the bytes that `old` has; None means all. Random bits continue
+    `runs` contains the starts and ends of the bytes in `old`; None means all. Random bits continue
     as well. Raises `ControlProgramError` for variables of a different graph.
     """
     size = _common_bytes(old.layout, new.layout)

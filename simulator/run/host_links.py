@@ -70,7 +70,7 @@ class Missing(NamedTuple):
 class HostLinks:
     """The streams, remote buffers and host functions of an engine.
 
-    `calls` has the function of each action by number, and changes with connections.
+    `calls` lists the function of each action by number, and changes with connections.
 
     Attributes:
         remote: the rows of remote buffers.

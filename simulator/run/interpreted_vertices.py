@@ -202,9 +202,9 @@ def run_vertices(
     """Run vertices of a group as plain Python, in order; return whether none returned false.
 
     Runs only vertex `only`, or only vertices before number `before`; `watch` is called before each.
-    A vertex does not run if `known` has a run of it with the same inputs; all other runs are added
-    to `known`. Workers record accesses in `log`; `rows` are those of the group, if known. Raises
-    `VertexFault` if a vertex indexes outside a field or raises an exception.
+    A vertex does not run if `known` contains a run of it with the same inputs; all other runs are
+    added to `known`. Workers record accesses in `log`; `rows` are those of the group, if known.
+    Raises `VertexFault` if a vertex indexes outside a field or raises an exception.
     """
     returned, stores = True, floats.stores if floats.mode else _to_nearest
     has_workers = issubclass(group.cls, MultiVertex)

@@ -73,7 +73,7 @@ MOST_KEPT = 1 << 22
 class StrictChecks:
     """The strict checks of an engine.
 
-    `interpret` has the vertices that run as plain Python, `forms` the faster forms. With
+    `interpret` contains the vertices that run as plain Python, `forms` the faster forms. With
     `ends_loops`, a Loop ends when further iterations cannot detect new faults, except those that
     depend on data.
 

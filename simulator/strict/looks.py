@@ -1,6 +1,6 @@
 """Looks of strict checks: tables of elements, and lists of checks for compiled code.
 
-A table has all elements that vertices access, with the addresses of all data that kernels use::
+A table lists all elements that vertices access, with the addresses of all data that kernels use::
 
     Pass.x     elements 0 ... 7      holes     1 1 0 0 0 0 0 0      two of them are unwritten
     Pass.y     elements 8 ... 15     old       their values before the vertices run
@@ -19,7 +19,7 @@ elements that their vertices access, or all rows that they moved, are written. I
 leaves memory unchanged, and Python makes the check. So only Python detects errors, warnings and
 unwritten results.
 
-Vertices may move rows by number, so that their indices determine the elements that they access::
+Vertices may move rows by index, so that their indices determine the elements that they access::
 
     MultiUpdate     x 0 0 1 1 ... 0 0     index 3    s 1 1    row 3 of x becomes written, like s
     MultiSlice      x 0 0 1 1 ... 0 0     index 1    out      row 1 of x must be written
@@ -361,7 +361,7 @@ class LookPlan:
 def plan_of_rows(
     rows: MovedRows, phases: Sequence[int], gather: Kernels, scatter: Kernels
 ) -> LookPlan:
-    """Return the plan for vertices that move rows by number.
+    """Return the plan for vertices that move rows by index.
 
     Only the moved rows change, so they are saved instead of all elements that vertices may write.
     """
@@ -457,7 +457,7 @@ class CompiledLook:
         return looks
 
 
-# -- rows that are moved by number -----------------------------------------------------------------
+# -- rows that are moved by index ------------------------------------------------------------------
 
 
 INDEX_BYTES = 4
@@ -538,7 +538,7 @@ class MovedRows:
 
 
 def move_rows(step: ComputeStep) -> bool:
-    """Return whether all vertices of a compute set move rows by number."""
+    """Return whether all vertices of a compute set move rows by index."""
     return all(gathers_rows(group.cls) or updates_rows(group.cls) for group in step.groups)
 
 

@@ -175,7 +175,7 @@ class Replay:
 
     @cached_property
     def _shared(self) -> dict[int, npt.NDArray[np.int64]]:
-        """The bytes of elements that workers share, for each field by number."""
+        """The bytes of elements that workers share, by field number."""
         parts = len(self._arena.parts)
         begins = self._arena.layout.size_bytes * np.arange(parts)[:, np.newaxis]
         return {
@@ -319,7 +319,7 @@ class Replay:
     def run_for_outputs(self) -> dict[int, Mask]:
         """Run it, and return which unwritten Outputs were left unwritten.
 
-        The result has a mask, bool[replicas, elements], for each field by number.
+        The result contains a mask, bool[replicas, elements], by field number.
         """
         table = self._table
         chosen = np.zeros_like(table.holes)

@@ -141,8 +141,8 @@ def reduce(
         in_: the tensor.
         dims: the dimensions to reduce.
         params: the operation, or the parameters of the reduction.
-        prog: where the steps go; or a list of compute sets, to each of which the vertices of one
-            step are added; compute sets for further steps are appended.
+        prog: the program that gets the steps; or a list of compute sets, each of which gets the
+            vertices of one step; compute sets for further steps are appended.
         debug_context: name of the result.
         options: PopLibs' options, which have no effect here.
         output_type: element type of the result, as in C++ before the dimensions; by default that of

@@ -237,7 +237,7 @@ def _edges(field: Field, connected: Sequence[Tensor | tuple[Tensor, ...]]) -> Ed
 def _edges_of_lists(lists: Sequence[Sequence[View]]) -> Edges:
     """Return the edges of vertices with several edges each.
 
-    For each vertex, `lists` has the rows of its list, or one 2-D view with all of them.
+    For each vertex, `lists` contains the rows of its list, or one 2-D view with all of them.
     """
     views = list(chain.from_iterable(lists))
     counts = [sum([_num_rows(view) for view in several]) for several in lists]
@@ -621,7 +621,7 @@ class EdgeTables:
         return found
 
     def owners(self, table: EdgeTable, role: Role = "any") -> tuple[int, ...]:
-        """Return the numbers of the variables below the fields of a compute set, ascending.
+        """Return the numbers of the variables underlying a compute set's fields, ascending.
 
         `role` selects the fields: all, those that are written, or those that are only read.
         """

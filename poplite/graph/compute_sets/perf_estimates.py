@@ -13,10 +13,10 @@ Without either, the method `cycles` of the class is called, which does not see d
         def cycles(self, target) -> int:
             return 20 + 3 * len(self.y)          worker slots of one vertex
 
-The method is ordinary Python and is never compiled. `self` has the lengths of vectors and lists,
-integer state, and the attributes of the class. It has no data, so one result is valid for all
-vertices of equal shape. The words of the shape that the method reads are recorded, and only those
-distinguish vertices.
+The method is ordinary Python and is never compiled. `self` provides the lengths of vectors and
+lists, integer state, and the attributes of the class. It has no data, so one result is valid for
+all vertices of equal shape. The words of the shape that the method reads are recorded, and only
+those distinguish vertices.
 
 Cycles are those of the thread that runs the vertex; for a `MultiVertex`, those of its tile.
 Source: Poplar API reference, "VertexPerfEstimate", "VertexIntrospector", "FieldData".
@@ -493,7 +493,7 @@ class _Shape:
 
 
 class _Length:
-    """A vector inside `cycles`, of which only the length is available."""
+    """A vector inside `cycles`; only its length is available."""
 
     def __init__(
         self, cls: type[Vertex], name: str, length: int, read: set[int], words: tuple[int, ...]

@@ -341,7 +341,7 @@ def item_of(value: FieldValue, k: int) -> object:
 
 
 def tensor_of(value: Tensor | Slices | SliceLists) -> Tensor:
-    """Return the tensor of which each vertex gets a part."""
+    """Return the tensor whose parts the vertices get."""
     if isinstance(value, Tensor):
         return value
     return (value.slices if isinstance(value, SliceLists) else value).tensor

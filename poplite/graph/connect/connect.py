@@ -424,7 +424,7 @@ def _check_free(vertex: VertexInstance, field: Field) -> None:
 
 def _connected_already(vertex: VertexInstance, edge: str) -> GraphConnectionError:
     return GraphConnectionError(
-        f"{vertex}: field '{edge}' is connected already",
+        f"{vertex}: field '{edge}' is already connected",
         found=f"vertex added at {vertex.location}",
         fix="connect each edge once; join several tensors with pl.concat",
     )

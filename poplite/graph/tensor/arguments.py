@@ -2,17 +2,17 @@
 
 `t[...]` follows NumPy's basic indexing: negative indices count from the end, slices are clamped
 and may have a step (also a negative one), `None` adds a dimension, `...` stands for the remaining
-dimensions. `t.slice()` and the other methods follow Poplar: they take integers from 0, and raise an
-error for anything out of range.
+dimensions. `t.slice()` and the other methods follow Poplar: they take non-negative integers, and
+raise an error for anything out of range.
 
     t[1:5, ::2]      t[-1]      t[..., None]      t.slice(1, 5)      t[pl.Interval(1, 5)]
     t.dim_shuffle((2, 0, 1))      a permutation of all dimensions
     t.reshape((6, 4))             sizes with the same product
     t.reshape_partial(1, 3, [12]) a range of dimensions, and their new sizes
 
-Each function returns plain numbers for `View`, or raises or returns an error. Index arrays are
-refused, since a view cannot gather. A tensor has no values, so assignments and conversions to a
-number are refused::
+Most functions check an argument and convert it to plain integers for `View`; others select a view,
+or return an error to raise. Index arrays are refused, since a view cannot gather. A tensor has no
+values, so assignments and conversions to a number are refused::
 
     t[0] = 1        ops.assign(t[0], 1), engine.write(t[0], 1) or graph.set_initial_value(t[0], 1)
     bool(t)         a tensor has no truth value
@@ -64,7 +64,7 @@ class NamedView(Protocol):
 
     @property
     def name(self) -> str:
-        """Name of the variable below, or of several; may be empty without elements."""
+        """Name of the underlying variable or variables; may be empty if there are no elements."""
 
     @property
     def view(self) -> View:
@@ -113,7 +113,7 @@ def _by_number(*indices: object, dim: int = 0) -> str:
         each for each in indices if isinstance(each, Operand) and each.element_type in _INDICES
     ]
     if any(each.num_elements != 1 for each in numbers if each.element_type):
-        return "read rows by number with ops.embedding(t, rows) or ops.multi_slice(t, rows, dim)"
+        return "read rows by index with ops.embedding(t, rows) or ops.multi_slice(t, rows, dim)"
     if numbers:
         call = f"ops.dynamic_slice(t, i, dims=[{dim}], sizes=[1])"
         return f"read a slice at a computed index: {call}"
@@ -157,7 +157,7 @@ def are_counts(values: object) -> TypeGuard[Sequence[int]]:
     """Return whether values are a list of plain non-negative ints, which need no further checks."""
     if not isinstance(values, tuple | list):
         return False
-    for value in values:  # noqa: SIM110  (all() takes as long as everything else here)
+    for value in values:  # noqa: SIM110  (all() would double the time of this function)
         if type(value) is not int or value < 0:
             return False
     return True
@@ -404,7 +404,7 @@ def permutes(values: Iterable[object], rank: int) -> bool:
     """
     try:
         return _permutes(rank, *values)
-    except TypeError:  # not iterable, or of unhashable items
+    except TypeError:  # not iterable, or with unhashable items
         return False
 
 
@@ -485,7 +485,7 @@ def partly_new_shape(
 
 
 def flattened(begin: int | None, end: int | None, tensor: NamedView) -> tuple[int, ...]:
-    """Return the shape with the dimensions [begin, end) merged; None for the first and the last."""
+    """Return the shape with the dimensions [begin, end) merged; None means no bound."""
     shape = tensor.view.shape
     first, last = _dims_between(
         0 if begin is None else begin, len(shape) if end is None else end, tensor
@@ -506,7 +506,7 @@ def _dims_between(begin: object, end: object, tensor: NamedView) -> tuple[int, i
 
 
 def places(indices: Sequence[int], tensor: NamedView) -> list[int]:
-    """Return checked positions at which to insert dimensions; the rank is allowed, too."""
+    """Return checked positions, from 0 to the rank, at which to insert dimensions."""
     found, rank = numbers(indices, "indices", tensor), len(tensor.view.shape)
     for place in found:
         if place > rank:
@@ -530,7 +530,7 @@ def spread_out(values: tuple[Any, ...]) -> Any:
 
 
 def removed(indices: int | Sequence[int] | None, tensor: NamedView) -> list[int]:
-    """Return checked dimensions of size 1, all of them for None."""
+    """Return the checked dimensions of size 1 to remove; for None, all that have this size."""
     if indices is None:
         return [d for d, size in enumerate(tensor.view.shape) if size == 1]
     if isinstance(indices, int):
@@ -630,7 +630,7 @@ def refuse_operators(tensor_class: type[T]) -> type[T]:
 
 
 def _refused_assignment(self: NamedView, key: object, value: object) -> NoReturn:
-    """Refuse `t[key] = value` with the operation that stores, by the kind of the index."""
+    """Refuse `t[key] = value`; the error suggests an operation for this kind of index."""
     fix, items = _ASSIGN, key if isinstance(key, tuple) else (key,)
     for place, item in enumerate(items):
         if isinstance(item, Operand):
@@ -643,7 +643,7 @@ def _refused_assignment(self: NamedView, key: object, value: object) -> NoReturn
 
 
 def _stored_by_number(index: Operand, dim: int) -> str:
-    """Return how to store at an index that is known only at run time; "" for another type."""
+    """Return how to store at an index known only at run time; "" if it is not an integer."""
     if index.element_type is BOOL:
         return "use ops.assign(t, ops.where(condition, value, t))"
     if index.element_type not in _INDICES:

@@ -202,7 +202,7 @@ class VarRegions(Sequence[VariableInterval]):
 
 
 class _Owners:
-    """The variables below a view, which convert addresses to their elements."""
+    """The variables underlying a view, which convert addresses to their elements."""
 
     def __init__(self, space: Space, view: View) -> None:
         below = sorted(storages(view), key=lambda storage: storage.base)

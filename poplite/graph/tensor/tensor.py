@@ -15,7 +15,7 @@ Queries visit no elements, except those that list regions::
     image.broadcast(2, 0).contains_aliases()    True: every element occurs twice
 
 Many slices of a tensor are stored as arrays; they behave like a list of tensors, each created on
-access. A list of intervals as an item is one tensor, the concatenation of its slices::
+access. A list of intervals gives a single tensor, the concatenation of its slices::
 
     t.slices([(0, 4), (2, 3)])[1]        the slice [2, 3)
     t.slices(intervals)                  intervals: int64[N, 2]
@@ -103,7 +103,7 @@ class UpsampleMethod(Enumeration):
     """Method of `Tensor.upsample` for filling in elements."""
 
     REPEAT = "repeat"
-    """Each element is repeated; `scale` elements for one."""
+    """Each element is repeated `scale` times."""
 
 
 class Origin(NamedTuple):
@@ -134,7 +134,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
     <Tensor 't'[1:3, ::-1] float32[2, 6] on no tile, 48 B>
     """
 
-    # A view without elements has no variable below it; only there, `_origin` records one.
+    # An empty view has no underlying variable; `_origin` is set only for empty views.
     __slots__ = {
         "_hash": "",
         "_origin": "",
@@ -172,7 +172,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
 
     @property
     def name(self) -> str:
-        """Name of the variable below, or of several; without elements, of its origin."""
+        """Name of the underlying variable or variables; if there are no elements, of the origin."""
         if self.view.space is NOWHERE:
             return self._cut_from().name
         return CalledText(tensor_text.name(self))
@@ -378,7 +378,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
         return self._of(arguments.leading_indices(indices, self))
 
     def sub_sample(self, stride: int, dim: int | None = None, *, axis: int | None = None) -> Tensor:
-        """Select every stride-th index of one dimension, from 0.
+        """Select every stride-th index of one dimension, starting at 0.
 
         Raises:
             TensorIndexError: when there is no such dimension, or the stride is 0.
@@ -477,8 +477,8 @@ class Tensor(Displayed, Operand, TensorSpelling):
                 negative numbers count from the end.
 
         Raises:
-            TensorCreationError: without a permutation, for any rank but 2; with one, unless it has
-                all dimensions.
+            TensorCreationError: if the permutation does not contain all dimensions; without one, if
+                the rank is not 2.
 
         >>> import poplite as pl
         >>> x = pl.Graph().add_variable(pl.FLOAT, (2, 3), "x")  # [[0, 1, 2], [3, 4, 5]]
@@ -641,8 +641,8 @@ class Tensor(Displayed, Operand, TensorSpelling):
 
         Raises:
             ElementTypeError: for a type of a different size.
-            TensorMetadataError: for QUARTER, unless the variables below are of QUARTER and
-                have the same metadata.
+            TensorMetadataError: for QUARTER, unless the underlying variables are QUARTER variables
+                with the same metadata.
 
         >>> import poplite as pl
         >>> x = pl.Graph().add_variable(pl.INT, (2, 3), "x")  # [[0, 1, 2], [3, 4, 5]]
@@ -695,7 +695,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
     def num_regions(self) -> int:
         """Count the contiguous regions, without listing them.
 
-        It takes microseconds at any size, unless a concatenation is read in another order.
+        It takes microseconds at any size, unless the view reorders a concatenation.
 
         >>> import poplite as pl
         >>> pl.Graph().add_variable(pl.FLOAT, (2**15, 2**15)).T.num_regions()
@@ -847,7 +847,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
     def output_regions(self, stream: TextIO) -> TextIO:
         """Write the ranges of variables, and return the stream.
 
-        Ranges at regular distances are one line, as `var_regions().strided()` returns them.
+        Equally spaced ranges are written as one line, as `var_regions().strided()` groups them.
         """
         check_stream(stream, "t.output_regions")
         for part in self.region_chunks():
@@ -865,7 +865,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
         self.output(sys.stdout)
 
     def dump_regions(self) -> None:
-        """Print the ranges of variables; those at regular distances are one line.
+        """Print the ranges of variables, with equally spaced ranges on one line.
 
         >>> import poplite as pl
         >>> t = pl.Graph().add_variable(pl.FLOAT, (8, 12), "t")
@@ -931,7 +931,7 @@ class AnyGraph(Protocol):
 
 
 def check_own(graph: AnyGraph, tensor: object, what: str, call: str = "") -> None:
-    """Refuse anything but a tensor of a graph; `what` is the method, `call` an example call."""
+    """Refuse anything but a tensor of this graph; `what` is the method, `call` an example call."""
     if not isinstance(tensor, Tensor):
         raise no_tensor(what, tensor, call)
     if tensor.graph is not graph.top_level_graph:
@@ -1001,7 +1001,7 @@ class Slices(LikeList["Tensor"]):
 
 
 class SliceLists(OnAccess[list["Tensor"]]):
-    """Lists of slices of a vector, as arrays: the values of a list of vectors of many vertices.
+    """Lists of slices of a vector, stored as arrays: a list of vectors for each of many vertices.
 
     Attributes:
         slices: all slices, one interval each.

@@ -1,4 +1,4 @@
-r"""Tiles of tensors: the runs of a view are painted onto the mappings of the variables below it.
+r"""Tiles of tensors: the runs of a view are painted onto the mappings of its variables.
 
 Each variable has a mapping; tensors are views of any number of variables. Setting a tensor's tiles
 divides the intervals of the flattened view among the variables; a query collects them again::
@@ -167,7 +167,7 @@ def complete_mapping(space: Space, tiles: TileNumbers, view: View, name: str) ->
 
 
 def variable_mapping(space: Space, view: View, name: str) -> TileMapping:
-    """Return the tiles of all elements of the single variable below a view."""
+    """Return the tiles of all elements of the single variable underlying a view."""
     owners = storages(view)
     if len(owners) != 1:
         raise TensorCreationError(

@@ -68,7 +68,7 @@ SHOWN_RANGES = 3
 
 
 def name(tensor: Tensor) -> str:
-    """Return the name of the variable below a tensor, or `concat(...)` for several."""
+    """Return the name of the variable underlying a tensor, or `concat(...)` for several."""
     space = tensor.view.space
     if isinstance(space, Storage) and space.num_elements:  # the common case
         return tensor.graph.variable_of(space).name
@@ -79,7 +79,7 @@ def name(tensor: Tensor) -> str:
 
 
 def _names_below(tensor: Tensor) -> tuple[list[str], int]:
-    """Return the names of the first variables below a tensor, and the number of others."""
+    """Return the names of a tensor's first underlying variables, and the number of others."""
     space = tensor.view.space
     below = space.storages if isinstance(space, Cat) else storages(tensor.view)
     names = [tensor.graph.variable_of(storage).name for storage in below[:SHOWN_NAMES]]
@@ -278,7 +278,7 @@ def shared(a: Tensor, b: Tensor) -> str:
 
 
 def repeated_elements(tensor: Tensor) -> str:
-    """Return the elements that occur more than once in a tensor, of which there must be one.
+    """Return the elements that occur more than once in a tensor; there must be at least one.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.INT, (4,), "x")

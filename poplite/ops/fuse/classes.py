@@ -149,7 +149,7 @@ LANES = "from poplite.vertex.compute import lanes"
 """The import of `lanes`, through which methods are called on several elements at a time."""
 
 ESTIMATE = "from poplite.graph.compute_sets.perf_estimates import VertexPerfEstimate"
-"""The import of what a formula returns that counts floating-point operations."""
+"""The import of the type that a formula with floating-point operations returns."""
 
 
 def class_text(recipe: Recipe) -> ClassText:

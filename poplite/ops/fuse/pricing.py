@@ -109,7 +109,7 @@ def step_of(
 def walked(body: Body, kinds: Sequence[str]) -> Iterator[MapOperation]:
     """Yield the lines of a body as steps, with the names of `poplite.ops`.
 
-    `kinds` has a letter of `KINDS` for each tensor: the part of it that a vertex reads.
+    `kinds` contains a letter of `KINDS` for each tensor: the part of it that a vertex reads.
     """
     types = body.types()
     known = {f"a{n}": kind for n, kind in enumerate(kinds)}

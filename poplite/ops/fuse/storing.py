@@ -460,8 +460,8 @@ def _of_halves(node: Reduction) -> Expr:
 def first_of_repeated(operand: Expr, dims: Sequence[int]) -> tuple[Expr, list[int]]:
     """Return an expression without the repetitions in `operand` along dimensions.
 
-    The list has the original distance between successive elements along each of the dimensions. A
-    dimension with uneven distances keeps all of its elements.
+    The list contains the original distance between successive elements along each of the
+    dimensions. A dimension with uneven distances keeps all of its elements.
     """
     leaves, rank = _leaves(operand), operand.rank
     along = _repeated(leaves, [d - rank for d in dims]) if operand.num_elements else {}

@@ -8,8 +8,8 @@ The gradient with respect to the input is also a convolution, of the output's gr
 weights, whose input and output channels are swapped. A stride becomes a dilation in it
 (`Dimension.inverse`). The gradient with respect to the weights is a product of two matrices: the
 elements read by each tap, and the output's gradient. The planner of products divides it among tiles
-(`poplite.ops.matmul`). The elements read by taps are the left matrix: each of its rows has the
-elements that one tap reads from one channel, at regular distances in memory, whereas a column
+(`poplite.ops.matmul`). The elements read by taps are the left matrix: each of its rows contains the
+elements that one tap reads from one channel, equally spaced in memory, whereas a column
 consists of pieces of a few channels, most of them repeated.
 
 Source: PopLibs, `poplin/Convolution.hpp`; as there, the kernel is not flipped by default.

@@ -331,8 +331,8 @@ def output_of_blocks(flat: Tensor, layout: ConvolutionLayout) -> Tensor:
 def expansions(request: ConvolutionRequest) -> list[ConvolutionRequest]:
     """Return the versions of a convolution with the taps of its last dimensions as channels.
 
-    If the request fixes the number of these dimensions, there is only that version; otherwise there
-    is one for every number from 0, up to a dimension whose kernel is longer than the input.
+    If the request fixes the number of these dimensions, only that version is returned; otherwise
+    all versions, up to a dimension whose kernel is longer than the input.
     """
     if request.expand is not None:
         return [expanded(request, request.expand)]

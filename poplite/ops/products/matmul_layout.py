@@ -182,7 +182,7 @@ def checked_options(
         if number is None or number < 1:
             raise InvalidOption(
                 f"{what}: constraint {name} is {clipped(value)}",
-                found=f"the number of {CONSTRAINTS[name]} must be a whole number from 1",
+                found=f"the number of {CONSTRAINTS[name]} must be a positive whole number",
                 fix=f'pass constraints={{"{name}": 1}}',
             )
         fixed.append((name, number))
@@ -223,7 +223,7 @@ def request_of(
     if groups is None or m is None or k is None or n is None or min(groups, m, k, n) < 0:
         raise TensorCreationError(
             about,
-            found="sizes must be whole numbers from 0",
+            found="sizes must be non-negative whole numbers",
             fix="plan_matmul(graph, m=64, k=128, n=32, type=pl.HALF)",
         )
     if groups * m * k * n > MOST_PRODUCTS:

@@ -191,7 +191,7 @@ class _Search:
         return (height[i], deep[j], width[k]), (tall[i], cuts[j], wide[k])
 
     def _grains(self) -> Three:
-        """Return the grains along m, k and n, of which the sizes of parts are multiples."""
+        """Return the grains along m, k and n; sizes of parts are multiples of them."""
         element, partials = self.request.kinds
         inputs = int(self.target.cost("amp_inputs_bytes")) // element.size_bytes
         return self.target.getNumConvUnits(element, partials), inputs, 1

@@ -537,7 +537,7 @@ def stage(
             intervals from output 0; by default, the tiles of their pieces.
 
     Returns:
-        The vertices, and the remaining pieces, of which there are none if all outputs are written.
+        The vertices, and the remaining pieces; none remain if all outputs are written.
     """
     home = None
     if wanted is not None:

@@ -183,7 +183,7 @@ def plan_embedding(
     sizes = {"entries": entries, "width": width, "lookups": lookups}
     for name, size in sizes.items():
         if not isinstance(size, (int, np.integer)) or not 1 <= size < 2**63:
-            raise _option(f"{name} is {clipped(size)}", f"pass a whole number from 1: {name}=1")
+            raise _option(f"{name} is {clipped(size)}", f"pass a positive whole number: {name}=1")
     if not isinstance(used_for, str) or used_for not in ("read", "change", "both"):
         raise _option(f"used_for is {clipped(used_for)}", 'pass "read", "change" or "both"')
     if not isinstance(memory, int | float | np.number) or not 0 < memory < 2**63:

@@ -2,7 +2,7 @@
 
 `dialect` defines the syntax and finds the functions that `compute` calls, `typed_compute` infers
 the kind of every number, `identity` identifies the code of a class, detects changes and prepares it
-for a compiler, `arithmetic` has the operations, and `interpret` runs the method as Python.
+for a compiler, `arithmetic` contains the operations, and `interpret` runs the method as Python.
 
 Both forms have bit-identical results; docs/arithmetic.md has the rules.
 """

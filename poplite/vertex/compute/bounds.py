@@ -131,7 +131,7 @@ class Guards:
     Attributes:
         of_loops: the computations before each loop.
         flags: for each access, the loop that its guard precedes, and whether the access is in every
-            iteration; None where its index is always in range.
+            iteration; None if its index is always in range.
     """
 
     def __init__(self, checked: Checked) -> None:

@@ -254,7 +254,7 @@ def _difference(what: str, here: Any, saved: Any) -> str:
 def code_of(cls: type[Vertex]) -> ClassCode:
     """Return the code of a vertex class, which must not be a template.
 
-    Raises `VertexCompileError` if its `compute` has no text, or is outside the dialect.
+    Raises `VertexCompileError` if its `compute` has no source text, or is outside the dialect.
 
     >>> from poplite.types import FLOAT
     >>> from poplite.vertices import Add

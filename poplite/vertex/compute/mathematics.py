@@ -2,8 +2,8 @@
 
 The results of a C library depend on its version and on the processor. These kernels are branch-free
 sequences of operations that IEEE 754 rounds once, so that LLVM turns loops over them into vector
-instructions.  `poplite.vertex.compute.mathematics_singles` has the functions of float32, and the
-language of kernels: evaluated by NumPy here, as LLVM instructions elsewhere.
+instructions.  `poplite.vertex.compute.mathematics_singles` contains the functions for float32, and
+the language of kernels: evaluated by NumPy here, as LLVM instructions elsewhere.
 
 All functions of float32 except `exp` compute in double and round once, so their error is little
 more than that of the rounding, half a unit in the last place. Polynomials minimise the greatest
@@ -19,7 +19,7 @@ lower one is the rounding error::
 A logarithm has a table of 1 / c and log(c), for 128 numbers c: with the nearest one, x is
 2^n c (1 + g) and g is small. It is computed as a pair of about 68 bits, as a power needs y log(x).
 
-An angle is measured in quarters of a turn, as for float32: x * 2 / pi is an integer, of which two
+An angle is measured in quarters of a turn, as for float32: x * 2 / pi is an integer, whose low two
 bits are used, and a fraction, which may begin with 60 zeros for a double, so it has 124 bits. The
 product is computed in digits to the base 2^28, whose products and their sums fit int64::
 
@@ -360,7 +360,7 @@ _CBRT = (
     *(0.4212637322094337, 1.0581167528084645, -0.8401657481090129, 0.5149090618335684),
     *(-0.18143266803693753, 0.027307822722105708),
 )
-"""The cube root from 0.704 to 1.412; error 2^-19.6, of which each step squares some 2^-19."""
+"""The cube root from 0.704 to 1.412; error 2^-19.6; each step squares about 2^-19 of it."""
 
 _ROOTS = words([1.0, 1.2599210498948732, 1.5874010519681996])
 """The cube roots of 1, 2 and 4."""
@@ -463,7 +463,7 @@ def _columns(on: Evaluator, size: Value) -> list[Value]:
 
 
 class _Angle(NamedTuple):
-    """A quarter turn, as an int64 of which two bits count, and an angle up to pi/4."""
+    """A quarter turn, as an int64 whose low two bits count, and an angle up to pi/4."""
 
     quarter: Value
     rest: Pair

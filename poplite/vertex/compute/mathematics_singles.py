@@ -1,8 +1,8 @@
 """Functions of float32, by their names in `math`.
 
-An angle is measured in quarters of a turn: x * 2 / pi is an integer, of which two bits are used,
-and a fraction. For all float32 numbers, up to 2^128, the product is computed in integers: 24 bits
-of x times the 96 bits of 2 / pi that its exponent selects; higher bits are complete turns.
+An angle is measured in quarters of a turn: x * 2 / pi is an integer, whose low two bits are
+used, and a fraction. For all float32 numbers, up to 2^128, the product is computed in integers: 24
+bits of x times the 96 bits of 2 / pi that its exponent selects; higher bits are complete turns.
 
 Source of the method: M. Payne, R. Hanek, "Radian Reduction for Trigonometric Functions", 1983.
 
@@ -165,7 +165,7 @@ _EXP = tuple(map(np.float32, (0.49999994, 0.16666521, 0.04166839, 0.0083687166, 
 """(e^r - 1 - r) / r^2 for |r| <= ln(2) / 2, in float32; error of e^r 2^-28.3."""
 
 _LN_2_HIGH, _LN_2_LOW = map(np.float32, (0.693359375, -2.12194440e-4))
-"""ln(2) in two parts, of which the first has 9 bits; W. J. Cody, W. Waite, "Software Manual for the
+"""ln(2) in two parts, the first with 9 bits; W. J. Cody, W. Waite, "Software Manual for the
 Elementary Functions", 1980."""
 
 _ONE, _SINGLE_MAGIC = map(np.float32, (1.0, 12582912.0))
@@ -177,8 +177,8 @@ _SINGLE_MAGIC_BITS, _BIAS, _FRACTION = map(np.int32, (0x4B400000, 127, 23))
 def exp(on: Evaluator, x: Value) -> Value:
     """Return e^x, in float32: at most 1 unit in the last place from the true value.
 
-    e^x is 2^n e^r, with n the integer nearest to x / ln(2). It uses float32, of which twice as many
-    fit a vector, since other functions use it and it is the one that vertices call most often.
+    e^x is 2^n e^r, with n the integer nearest to x / ln(2). It uses float32, not
+    doubles, since twice as many fit in a vector, and vertices and other functions call it most.
     """
     x = on.choose(x < LEAST, LEAST, x)
     x = on.choose(x > MOST, MOST, x)

@@ -215,7 +215,7 @@ class TestRules:
         vertex = graph.add_vertex(cs, Axpy, x=x)
         with pytest.raises(
             GraphConnectionError,
-            match="vertex 0 of 'Axpy' on no tile: field 'x' is connected already",
+            match="vertex 0 of 'Axpy' on no tile: field 'x' is already connected",
         ):
             graph.connect(vertex["x"], x)
 
@@ -363,16 +363,16 @@ class TestLists:
         assert len(vertex.connections["rows"]) == 2
         graph.connect(vertex["rows"][2], x)
         assert vertex.connections["rows"] == (x[:1], x[1:4], x)
-        with pytest.raises(GraphConnectionError, match=r"field 'rows\[1\]' is connected already"):
+        with pytest.raises(GraphConnectionError, match=r"field 'rows\[1\]' is already connected"):
             graph.connect(vertex["rows"][1], x)
-        with pytest.raises(GraphConnectionError, match="field 'rows' is connected already"):
+        with pytest.raises(GraphConnectionError, match="field 'rows' is already connected"):
             graph.connect(vertex["rows"], [x])
 
     def test_a_row_of_a_list_connected_as_a_whole(
         self, graph: Graph, cs: ComputeSet, x: Tensor
     ) -> None:
         vertex = graph.add_vertex(cs, Gather, rows=[x])
-        with pytest.raises(GraphConnectionError, match=r"field 'rows\[1\]' is connected already"):
+        with pytest.raises(GraphConnectionError, match=r"field 'rows\[1\]' is already connected"):
             graph.connect(vertex["rows"][1], x)
 
     def test_written_rows_may_not_overlap(self, graph: Graph, cs: ComputeSet, x: Tensor) -> None:

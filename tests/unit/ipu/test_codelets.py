@@ -250,7 +250,7 @@ class IndexOfRow(pl.Vertex):
         (Quarters, "a codelet cannot compute with QUARTER yet", "class Quarters"),
         (Formats, "a codelet cannot compute with QUARTER yet", "class Formats"),
         (Scale, "'Scale' is a template: field 'x' has no element type", "class Scale"),
-        (NoText, "'NoText.cpp' must be a text; found 3", "class NoText"),
+        (NoText, "'NoText.cpp' must be a string; found 3", "class NoText"),
         (OutsideDialect, "a list cannot be used in compute", "values = [self.x]"),
         (EffectsInLanes, "an expression on lanes calls a helper", "self.bump()"),
         (

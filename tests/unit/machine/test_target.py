@@ -171,7 +171,7 @@ def test_what_is_an_argument_is_what_counts() -> None:
 
 @pytest.mark.parametrize("value", [-1, float("nan"), float("inf"), "90", None])
 def test_costs_are_finite_numbers_from_zero(value: Any) -> None:
-    message = re.escape(f"costs['sync_cycles']={value!r} is not a finite number from 0")
+    message = re.escape(f"costs['sync_cycles']={value!r} is not a finite non-negative number")
     with pytest.raises(InvalidMachineModel, match=message) as caught:
         Target(costs={"sync_cycles": value})
     assert caught.value.fix == "costs={'sync_cycles': 90}"

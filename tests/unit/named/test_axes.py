@@ -73,7 +73,7 @@ def test_parts_have_pythons_length(part: slice) -> None:
 def test_lengths_are_whole_numbers(length: Any) -> None:
     with pytest.raises(AxisLengthError, match="the length of axis 'H' is ") as caught:
         ng.make_axis(length, "H")
-    assert caught.value.fix == "pass a whole number from 0"
+    assert caught.value.fix == "pass a non-negative whole number"
     with pytest.raises(AxisLengthError):
         ng.make_axis(3).length = length
     with pytest.raises(AxisLengthError):

@@ -99,7 +99,7 @@ def test_a_block_is_no_program_while_it_is_open(graph: pl.Graph) -> None:
         ):
             with pytest.raises(pl.ControlProgramError, match="'open'.*while its block is open"):
                 use()
-        with pytest.raises(pl.ControlProgramError, match="is open already"), step:
+        with pytest.raises(pl.ControlProgramError, match="is already open"), step:
             pass
     with step:
         ops.assign(x, x + 1)
@@ -399,7 +399,7 @@ def test_the_block_of_a_sequence_ends_with_all_its_steps_or_none(graph: pl.Graph
         fails(x)
     assert step.programs == ()
     with step:
-        with pytest.raises(pl.ControlProgramError, match="its block is open already"), step:
+        with pytest.raises(pl.ControlProgramError, match="its block is already open"), step:
             pass
         with pytest.raises(pl.ControlProgramError, match="cannot be used while its block is open"):
             pl.Repeat(2, step)

@@ -503,10 +503,10 @@ def test_separators_and_brackets() -> None:
         (
             "digits",
             -1,
-            r"(?s)digits=-1, but a whole number from 0 .*type int.*default, digits=8",
+            r"(?s)digits=-1, but a non-negative whole number .*type int.*default, digits=8",
         ),
         ("digits", 1 << 31, r"digits=2147483648, but at most 1,000 is needed"),
-        ("edge_items", 2.5, "(?s)edge_items=2.5, but a whole number from 0.*type float"),
+        ("edge_items", 2.5, "(?s)edge_items=2.5, but a non-negative whole number.*type float"),
         ("summarise_threshold", True, "(?s)summarise_threshold=True, but a whole.*type bool"),
         (
             "max_line_width",

@@ -234,7 +234,7 @@ def test_numbers_wait_for_a_type_that_holds_them(bench: Bench) -> None:
 
 def test_a_waiting_number_is_connected_once_and_waiting_state_changes(bench: Bench) -> None:
     vertex = bench.add(Scale, factor=2, offset=1)
-    with pytest.raises(pl.GraphConnectionError, match="field 'factor' is connected already"):
+    with pytest.raises(pl.GraphConnectionError, match="field 'factor' is already connected"):
         bench.graph.connect(vertex["factor"], 3)
     bench.graph.set_initial_value(vertex["offset"], 5)
     out = bench.tensor(pl.INT, "out")
