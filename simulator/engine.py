@@ -741,7 +741,7 @@ class Engine(EngineSpelling, metaclass=ListsPresent):
             ElementTypeError: if the tensor cannot store values of this kind.
             SizeOverflowError: if a value is out of range.
             GraphConnectionError: if the tensor may not be written.
-            UnknownName: if there is no such handle or variable; the error has the nearest name.
+            UnknownName: if there is no such handle or variable; the error gives the nearest name.
         """
         self._loaded.write(tensor, array, replica)
 
@@ -774,7 +774,7 @@ class Engine(EngineSpelling, metaclass=ListsPresent):
 
         Raises:
             GraphReplicationError: if there is no such replica.
-            UnknownName: if there is no such handle or variable; the error has the nearest name.
+            UnknownName: if there is no such handle or variable; the error gives the nearest name.
             ControlProgramError: if there is no such rank.
         """
         found: npt.NDArray[Any] | None = self._loaded.read(tensor, replica, root)

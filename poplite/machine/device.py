@@ -46,7 +46,7 @@ class Device(metaclass=ListsPresent):
         id: its number.
 
     Raises:
-        InvalidMachineModel: for anything but a target and a whole number from 0.
+        InvalidMachineModel: for anything but a target and a non-negative whole number.
 
     >>> Device(Target(tiles=64), 3)
     <Device 3, 64 tiles, 6 workers, 638,976 B a tile, 1.330 GHz>

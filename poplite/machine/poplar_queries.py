@@ -200,7 +200,7 @@ def getNumConvUnits(
         target: the machine.
         input_type: FLOAT, HALF or QUARTER; as in older versions of Poplar, True means FLOAT and
             False means HALF.
-        partials_type: type of the sums, likewise.
+        partials_type: type of the sums, in the same form.
 
     Raises:
         ElementTypeError: for any other type.

@@ -339,7 +339,7 @@ class CrossReplicaCopy(Program):
 
     Args:
         source: the tensor to read.
-        destination: the tensor to write, with as many elements of the same type.
+        destination: the tensor to write, with the same number of elements, of the same type.
         replica_map: for each replica, the replica to which its source is copied: a dictionary, a
             list or an array; every replica receives once.
         name: as in Poplar; it has no effect.

@@ -315,8 +315,9 @@ class TensorRearranger:
         """Put a tensor, or a list of intervals, in the simple order.
 
         Args:
-            what: a tensor with `num_elements` elements, of any shape; or intervals with as many
-                elements in total, in the order in which their slices would be concatenated.
+            what: a tensor with `num_elements` elements, of any shape; or intervals with this
+                number of elements in total, in the order in which their slices would be
+                concatenated.
 
         Returns:
             A 1-D tensor; or intervals whose slices, concatenated, are the rearranged
