@@ -384,7 +384,9 @@ def graph() -> pl.Graph:
 def test_options_of_streams_are_poplars(graph: pl.Graph) -> None:
     with pytest.raises(pl.InvalidOption, match=r"'bufferingDept' \(did you mean 'bufferingDepth'"):
         graph.addHostToDeviceFIFO("s", pl.INT, 4, {"bufferingDept": "2"})
-    with pytest.raises(pl.InvalidOption, match="bufferingDepth is 'two', not a whole number"):
+    with pytest.raises(
+        pl.InvalidOption, match="bufferingDepth is 'two', not a non-negative whole number"
+    ):
         graph.addHostToDeviceFIFO("s", pl.INT, 4, {"bufferingDepth": "two"})
     with pytest.raises(pl.InvalidOption, match="'-1', not a non-negative whole number"):
         graph.addHostToDeviceFIFO("s", pl.INT, 4, {"bufferingDepth": "-1"}, buffering_depth=2)

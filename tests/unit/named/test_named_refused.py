@@ -523,7 +523,12 @@ REFUSED: list[tuple[Call, type[Exception], str, str]] = [
         "assign: the array has shape (4,), but the axes are (H:3)",
         "an array of shape (3,)",
     ),
-    (lambda: ng.repeat(ng.assign(v, 1), 3), AxisError, "repeat: n is <assign to", "pass a whole"),  # type: ignore[arg-type]
+    (
+        lambda: ng.repeat(ng.assign(v, 1), 3),
+        AxisError,
+        "repeat: n is <assign to",
+        "pass a non-negative whole number",
+    ),  # type: ignore[arg-type]
     (lambda: x["W"], AxisError, "x['W']: a name cannot be used in place of an axis", "x[W, 0]"),
     (lambda: ng.deriv(x, v), AxisError, "deriv: y has axes", "ng.deriv(x, v, error)"),
     (lambda: x.axes[5], TensorIndexError, "there is no axis 5 among (H:3, W:4)", "from -2 to 1"),

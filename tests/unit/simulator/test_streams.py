@@ -507,7 +507,11 @@ def test_separators_and_brackets() -> None:
         ),
         ("digits", 1 << 31, r"digits=2147483648, but at most 1,000 is needed"),
         ("edge_items", 2.5, "(?s)edge_items=2.5, but a non-negative whole number.*type float"),
-        ("summarise_threshold", True, "(?s)summarise_threshold=True, but a whole.*type bool"),
+        (
+            "summarise_threshold",
+            True,
+            "(?s)summarise_threshold=True, but a non-negative whole.*type bool",
+        ),
         (
             "max_line_width",
             "75",
