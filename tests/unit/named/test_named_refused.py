@@ -524,11 +524,11 @@ REFUSED: list[tuple[Call, type[Exception], str, str]] = [
         "an array of shape (3,)",
     ),
     (
-        lambda: ng.repeat(ng.assign(v, 1), 3),
+        lambda: ng.repeat(ng.assign(v, 1), 3),  # type: ignore[arg-type]
         AxisError,
         "repeat: n is <assign to",
         "pass a non-negative whole number",
-    ),  # type: ignore[arg-type]
+    ),
     (lambda: x["W"], AxisError, "x['W']: a name cannot be used in place of an axis", "x[W, 0]"),
     (lambda: ng.deriv(x, v), AxisError, "deriv: y has axes", "ng.deriv(x, v, error)"),
     (lambda: x.axes[5], TensorIndexError, "there is no axis 5 among (H:3, W:4)", "from -2 to 1"),
