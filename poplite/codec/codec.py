@@ -579,10 +579,7 @@ class RecordCoder(Coder):
     def _decoded(name: str, coder: Coder, data: Sequence[Json], of: Reader) -> list[Any]:
         """Decode the JSON of a field, without the places where it is omitted."""
         try:
-            if _OMITTED not in data:
-                return coder.decode_all(data, of)
-            values = iter(coder.decode_all([each for each in data if each is not _OMITTED], of))
-            return [each if each is _OMITTED else next(values) for each in data]
+            return decoded_around(_OMITTED, coder, data, of)
         except Malformed as error:
             error.place.append(f".{name}")
             raise
@@ -647,7 +644,12 @@ class EitherCoder(Coder):
     def decode_all(self, data: Sequence[Json], of: Reader) -> list[Any]:
         """Decode many JSON values."""
         if len(self.options) == 1:
-            return self._decoded_alone(data, of)
+            (option,) = self.options.values()
+            return (
+                decoded_around(None, option, data, of)
+                if self.optional
+                else option.decode_all(data, of)
+            )
         found: list[Any] = [None] * len(data)
         by_name: dict[str, list[int]] = {}
         for row, each in enumerate(data):
@@ -658,16 +660,6 @@ class EitherCoder(Coder):
             for row, value in zip(rows, self.options[name].decode_all(some, of), strict=True):
                 found[row] = value
         return found
-
-    def _decoded_alone(self, data: Sequence[Json], of: Reader) -> list[Any]:
-        """Decode JSON values of the only option, or null."""
-        (option,) = self.options.values()
-        some = [each for each in data if each is not None] if self.optional else data
-        found = option.decode_all(some, of) if some else []
-        if len(some) == len(data):
-            return found
-        parts = iter(found)
-        return [None if each is None else next(parts) for each in data]
 
     def _name_of(self, data: Json) -> str:
         match data:
@@ -686,6 +678,16 @@ def _put(data: Iterable[Json], rows: Sequence[Json], name: str, default: Json) -
         for row, each in zip(rows, data, strict=False):
             if each != default:
                 row[name] = each
+
+
+def decoded_around(gap: object, coder: Coder, data: Sequence[Json], of: Reader) -> list[Any]:
+    """Decode JSON values; those that are `gap` stay in their places as they are."""
+    some = [each for each in data if each is not gap]
+    found = coder.decode_all(some, of) if some else []
+    if len(some) == len(data):
+        return found
+    parts = iter(found)
+    return [gap if each is gap else next(parts) for each in data]
 
 
 def objects_by_names(
