@@ -20,7 +20,7 @@ from importlib.util import find_spec
 from types import FunctionType, ModuleType
 from typing import Any, NoReturn, TypeVar
 
-from poplite.errors import AbsentMember, ElementTypeError, did_you_mean
+from poplite.errors import AbsentMember, ControlProgramError, ElementTypeError, did_you_mean
 from poplite.text import clipped
 
 T = TypeVar("T", bound=type)
@@ -109,6 +109,19 @@ def imported_for_types(package: str) -> dict[str, str]:
         for module, names in _IMPORT.findall(block[1])
         for name in (_defined_in(module) if names[0] == "*" else _NAME.findall(names))
     }
+
+
+def optional_package(name: str, call: str, extra: str, **place: Any) -> Any:
+    """Return a package that few need; a call that needs it names the extra that installs it.
+
+    Raises ControlProgramError if it is not installed; `place` is as for errors.
+    """
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise ControlProgramError(
+            f"{call}: {name} is not installed", fix=f"pip install 'poplite[{extra}]'", **place
+        ) from error
 
 
 def _defined_in(module: str) -> list[str]:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from importlib import import_module
 
-from poplite.errors import ControlProgramError
+from poplite.public import optional_package
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -23,14 +22,7 @@ def completion_script(parser: argparse.ArgumentParser, shell: str) -> str:
 
     Raises ControlProgramError if shtab is not installed.
     """
-    try:
-        shtab = import_module("shtab")
-    except ModuleNotFoundError:
-        raise ControlProgramError(
-            "completion: shtab is not installed",
-            at=None,
-            fix="pip install 'poplite[completion]'",
-        ) from None
+    shtab = optional_package("shtab", "completion", "completion", at=None)
     for action in _arguments(parser):
         name = str(action.metavar)
         if any(word in name for word in _FILES):

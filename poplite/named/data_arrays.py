@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from poplite.errors import AxisLengthError, ControlProgramError
+from poplite.errors import AxisLengthError
 from poplite.named.op import Op
 from poplite.named.programs import Item, Sequential
+from poplite.public import optional_package
 from poplite.text import clipped
 
 
@@ -22,7 +22,7 @@ def data_arrays(call: str, items: Sequence[Item], found: Any) -> list[Any]:
         items: the items of a computation.
         found: the return value of a call of the computation.
     """
-    made = _xarray(call).DataArray
+    made = _data_array(call)
     values = [*found.values()] if isinstance(found, Mapping) else found
     if not isinstance(values, list | tuple):
         values = [values] if items else []
@@ -50,10 +50,6 @@ def _op_of(item: Item) -> Op | None:
     return item if isinstance(item, Op) else None
 
 
-def _xarray(call: str) -> Any:
-    try:
-        return import_module("xarray")
-    except ImportError as error:
-        raise ControlProgramError(
-            f"{call}: xarray is not installed", fix="pip install 'poplite[xarray]'"
-        ) from error
+def _data_array(call: str) -> Any:
+    """Return the class of xarray, which is imported here alone, since few need it."""
+    return optional_package("xarray", call, "xarray").DataArray

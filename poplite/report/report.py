@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 from dataclasses import field, replace
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from poplite.display import Displayed, ShownPage, report_page
 from poplite.errors import (
-    ControlProgramError,
     ProfilingDisabled,
     UnknownName,
     checked_kind,
@@ -19,6 +17,7 @@ from poplite.errors import (
 )
 from poplite.files import checked_path, read_content, replacing
 from poplite.frozen import frozen
+from poplite.public import optional_package
 from poplite.report.compilation import Compilation
 from poplite.report.execution import TIME_PARTS, BetweenRanks, Execution, ExecutionStep, Measured
 from poplite.report.validate import Known, Rule, checked
@@ -90,13 +89,7 @@ def step_named(
 
 def data_frame(columns: Mapping[str, Any], call: str) -> Any:
     """Return a pandas.DataFrame; pandas is imported here alone, since few need it."""
-    try:
-        pandas = import_module("pandas")
-    except ImportError as error:
-        raise ControlProgramError(
-            f"{call}: pandas is not installed", fix="pip install 'poplite[sweep]'"
-        ) from error
-    return pandas.DataFrame(columns)
+    return optional_package("pandas", call, "sweep").DataFrame(columns)
 
 
 def _place(step: ExecutionStep) -> str:
