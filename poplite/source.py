@@ -26,7 +26,9 @@ import re
 import stat
 import sys
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from types import CodeType, FrameType
 from typing import Annotated
@@ -213,6 +215,8 @@ def here(within: int = 1) -> SourceLocation:
         The user's location, or that of a module of poplite that is being imported; that of the
         outermost frame if every frame belongs to poplite.
     """
+    if (fixed := _fixed.get()) is not None:
+        return fixed
     frame, inside = sys._getframe(within), _inside
     code = frame.f_code
     while True:
@@ -244,6 +248,19 @@ def here(within: int = 1) -> SourceLocation:
         _known.clear()
     _known[key] = (code, caller and caller.f_code), location
     return location
+
+
+_fixed: ContextVar[SourceLocation | None] = ContextVar("fixed", default=None)
+
+
+@contextmanager
+def of_one_line() -> Iterator[None]:
+    """Look up the user's line once for a call that creates many objects and runs no user code."""
+    token = _fixed.set(here(within=3))
+    try:
+        yield
+    finally:
+        _fixed.reset(token)
 
 
 def is_shipped(location: SourceLocation) -> bool:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Reversible
+from collections.abc import Callable, Reversible
 from typing import Any, TypeVar
 
 N = TypeVar("N")
@@ -20,46 +20,53 @@ def top_down(
     *,
     seen: set[Any] | None = None,
     key: Callable[[N], object] | None = None,
-) -> Iterator[N]:
-    """Yield nodes, and all below them: each before those below it, and in their order.
+) -> list[N]:
+    """Return nodes, and all below them: each before those below it, and in their order.
 
     `seen` are keys of nodes that are left out; those of the nodes found are added.
 
-    >>> list(top_down([6], lambda n: [n - 1, n // 2] if n > 1 else []))
+    >>> top_down([6], lambda n: [n - 1, n // 2] if n > 1 else [])
     [6, 5, 4, 3, 2, 1]
     """
     seen = set() if seen is None else seen
+    found: list[N] = []
     waiting = [*reversed(starts)]
     while waiting:
         node = waiting.pop()
         mark = node if key is None else key(node)
         if mark not in seen:
             seen.add(mark)
-            yield node
+            found.append(node)
             waiting += reversed(below(node))
+    return found
 
 
 def bottom_up(
     starts: Reversible[N], below: Below[N], *, key: Callable[[N], object] | None = None
-) -> Iterator[N]:
-    """Yield nodes, and all below them: each after those below it.
+) -> list[N]:
+    """Return nodes, and all below them: each after those below it.
 
-    >>> list(bottom_up([6], lambda n: [n // 2, n - 1] if n > 1 else []))
+    >>> bottom_up([6], lambda n: [n // 2, n - 1] if n > 1 else [])
     [1, 2, 3, 4, 5, 6]
     """
     seen: set[object] = set()
-    waiting = [(node, False) for node in reversed(starts)]
+    found: list[N] = []
+    waiting: list[Any] = [*reversed(starts)]
     while waiting:
-        node, is_done = waiting.pop()
-        if is_done:
-            yield node
+        node = waiting.pop()
+        if node is _BELOW_DONE:
+            found.append(waiting.pop())
             continue
         mark = node if key is None else key(node)
         if mark not in seen:
             seen.add(mark)
-            lower = [(each, False) for each in reversed(below(node))]
-            if lower:
-                waiting.append((node, True))
-                waiting += lower
+            if lower := below(node):
+                waiting += (node, _BELOW_DONE)
+                waiting += reversed(lower)
             else:
-                yield node
+                found.append(node)
+    return found
+
+
+_BELOW_DONE = object()
+"""Lies above a node that waits until all nodes below it are found."""

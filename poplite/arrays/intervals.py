@@ -278,6 +278,8 @@ def overlay(begin: Int64, end: Int64, breaks: Int64) -> tuple[Int64, Int64, Int6
     """
     first = np.searchsorted(breaks, begin, side="right") - 1
     count = np.searchsorted(breaks, end, side="left") - first
+    if (count == 1).all():
+        return np.arange(len(begin)), first, begin, end
     source, within = repeated(count)
     segment = first[source] + within
     return (

@@ -314,7 +314,7 @@ def _in_order(recorded: InOrder) -> Iterator[Program]:
 
 
 def _step(program: Program, recorded: InOrder, edges_of: EdgeTables) -> _Step:
-    step = _Step(program, [*children_first(program)])
+    step = _Step(program, children_first(program))
     for part in step.parts:
         if isinstance(part, WriteUndef):
             continue

@@ -565,7 +565,7 @@ def lifetimes(
     {1: ((0, 1),), 2: ((1, 2),)}
     """
     every = [(name, step) for name, program in programs.items() for step in distinct_steps(program)]
-    nodes = {name: list(children_first(program)) for name, program in programs.items()}
+    nodes = {name: children_first(program) for name, program in programs.items()}
     deciding = (node for below in nodes.values() for node in below if node.decided_by is not None)
     leaves = dict.fromkeys(step.program for _, step in every)
     variables = graph.variables

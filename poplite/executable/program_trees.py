@@ -210,7 +210,7 @@ class ControlFlow:
         """
         calls = {begin: self._calls(begin, end) for begin, end in self.sections()}
         runs = dict.fromkeys(calls, 0) | {0: 1}
-        callees_first = [*bottom_up([0], lambda begin: [*calls[begin][1]])]
+        callees_first = bottom_up([0], lambda begin: [*calls[begin][1]])
         for begin in reversed(callees_first):
             most, called = calls[begin]
             self._counted(runs[begin] * most)
@@ -322,7 +322,7 @@ def planned_counts(code: Code, tree: Program) -> Int64:
 
 def _counted(root: Program, times: Mapping[int, int]) -> Program:
     """Return a tree with execution counts; `times` contains the counts of Repeats by row."""
-    below_first = list(children_first(root))
+    below_first = children_first(root)
     total: dict[int, int | None] = {id(node): 0 for node in below_first}
     total[id(root)] = 1
     for node in reversed(below_first):

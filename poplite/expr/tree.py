@@ -12,7 +12,7 @@ For example:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -346,8 +346,8 @@ OPERANDS = attrgetter("operands")
 """The operands of an expression, for walks."""
 
 
-def new_parts(expr: Expr, seen: set[Expr] | None = None) -> Iterator[Expr]:
-    """Yield an expression and its parts, as in the formula, except for those in `seen`."""
+def new_parts(expr: Expr, seen: set[Expr] | None = None) -> list[Expr]:
+    """Return an expression and its parts, as in the formula, except for those in `seen`."""
     return top_down([expr], OPERANDS, seen=seen)
 
 

@@ -116,7 +116,7 @@ def element_array(
                 raise _overflow(element, extreme, what)
     with np.errstate(over="ignore"):
         stored = np.array(array, element.dtype, order="C")
-    if element.is_floating_point:
+    if element.is_floating_point and not np.isfinite(stored).all():
         lost = np.isinf(stored) & np.isfinite(array)
         if lost.any():
             raise _overflow(element, array[lost].flat[0], what)

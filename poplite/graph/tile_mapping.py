@@ -103,8 +103,10 @@ class TileMapping(Displayed):
     @classmethod
     def of(cls, num_tiles: int, cut: Cut) -> TileMapping:
         """Return the mapping of a cut view, computed on first access."""
-        mapping = cls(num_tiles, np.empty(0, np.int64), np.empty(0, np.int64))
-        mapping.num_elements, mapping._cut, mapping._rows = cut.num_elements, cut, None
+        mapping = cls.__new__(cls)  # `__init__` counts the pieces
+        mapping._totals = np.zeros((num_tiles + 1, 2), np.int64)
+        mapping.num_elements, mapping._cut = cut.num_elements, cut
+        mapping._rows = mapping._in_order = None
         return mapping
 
     @property

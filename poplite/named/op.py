@@ -492,7 +492,7 @@ def texts_of(operands: Iterable[Op]) -> str:
 
 def nodes_below(roots: list[Op] | tuple[Op, ...]) -> list[Op]:
     """Return the nodes from which roots are computed, and the roots, each after its operands."""
-    return list(bottom_up(roots, attrgetter("args")))
+    return bottom_up(roots, attrgetter("args"))
 
 
 LABELS: list[Mapping[str, str]] = []

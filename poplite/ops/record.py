@@ -26,7 +26,7 @@ from poplite.ops.fuse.storing import Root, distinct
 from poplite.ops.operands import FLOATS, Given
 from poplite.program import Sequence as Steps, recording
 from poplite.program.control import check_graph
-from poplite.source import SourceLocation, here
+from poplite.source import SourceLocation, here, of_one_line
 from poplite.text import amount, clipped, of_type
 from poplite.types import BOOL
 from poplite.view import storages
@@ -249,7 +249,8 @@ def _lower(
     name = roots[0].name if roots else ""
     outs = [root.out for root in roots if root.out is not None]
     work.recorder.uses(name, _tensors(roots), outs)
-    made = work.lower(roots)
+    with of_one_line():
+        made = work.lower(roots)
     work.recorder.uses(name, [], made)
     work.recorder.finish(target, name)
     for each in made:
@@ -281,7 +282,7 @@ def _check(mappings: Mappings, root: Root, usage: str, seen: set[Expr]) -> None:
     """Raise for expressions that cannot be stored; `seen` are the parts of earlier roots."""
     graph, at = mappings.graph, here()
     checks.check_name(usage, root.name)
-    parts = [*tree.new_parts(root.expr, seen)]
+    parts = tree.new_parts(root.expr, seen)
     for part in parts:
         if isinstance(part, tree.Leaf):
             check_own(graph, part.tensor, usage)

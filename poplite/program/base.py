@@ -660,14 +660,14 @@ def _steps(program: Program, once: bool) -> Iterator[Step]:
             yield Step(number, program.num_steps, node)
 
 
-def children_first(program: Program) -> Iterator[Program]:
-    """Yield each distinct sub-tree once, after the sub-trees below it.
+def children_first(program: Program) -> list[Program]:
+    """Return each distinct sub-tree once, after the sub-trees below it.
 
     >>> from poplite.program import Repeat, Sequence
-    >>> list(children_first(Sequence(part := Repeat(2, Program()), part)))
+    >>> children_first(Sequence(part := Repeat(2, Program()), part))
     [<Program empty>, <Repeat 2 times, 0 steps>, <Sequence 0 steps>]
     """
-    return bottom_up([program], attrgetter("children"))
+    return bottom_up([checked(program, "children_first")], attrgetter("children"))
 
 
 def _nodes(program: Program, once: bool) -> Iterator[tuple[int, Program]]:

@@ -85,7 +85,7 @@ class Program:
 
     def walk(self) -> Iterator[Program]:
         """Yield the program and all under it in order; a function only at its first call."""
-        return top_down([self], attrgetter("children"), key=id)
+        yield from top_down([self], attrgetter("children"), key=id)
 
     def __eq__(self, other: object) -> bool:
         return nodes_of(self) == nodes_of(other) if isinstance(other, Program) else NotImplemented
@@ -191,7 +191,7 @@ def counts_as_compiled(tree: Program) -> dict[int, int]:
     Each branch is taken whenever it is reached, and a loop that ends depending on data has one
     iteration, in which all iterations of inner Repeats count.
     """
-    below_first = list(children_first(tree))
+    below_first = children_first(tree)
     total = dict.fromkeys(map(id, below_first), 0)
     total[id(tree)] = 1
     for node in reversed(below_first):
@@ -206,8 +206,8 @@ def are_decided_by_data(trees: Iterable[Program]) -> bool:
     return any(node.type in BY_DATA for tree in trees for node in tree.walk())
 
 
-def children_first(tree: Program) -> Iterator[Program]:
-    """Yield each program of a tree once, after its children."""
+def children_first(tree: Program) -> list[Program]:
+    """Return each program of a tree once, after its children."""
     return bottom_up([tree], attrgetter("children"), key=id)
 
 

@@ -235,6 +235,8 @@ class View:
     def reshape(self, shape: Shape) -> View:
         """Read the elements, in row-major order, in another shape of equal size."""
         space = self.space
+        if shape == self.shape:
+            return self
         if space is NOWHERE:
             return empty(shape)
         digits = series.flat_digits(self.shape, self.dims)

@@ -479,7 +479,7 @@ def times_of_run(report: Report, name: str, root: CompiledProgram) -> dict[int, 
     }
     if report.execution.runs != 1 or not any(ran.values()):
         return {}
-    below_first = list(children_first(root))
+    below_first = children_first(root)
     places = dict.fromkeys(map(id, below_first), 0)
     for node in below_first:
         for child in node.children:

@@ -71,7 +71,7 @@ def name(tensor: Tensor) -> str:
     """Return the name of the variable underlying a tensor, or `concat(...)` for several."""
     space = tensor.view.space
     if isinstance(space, Storage) and space.num_elements:  # the common case
-        return tensor.graph.variable_of(space).name
+        return tensor.graph.space.variable_of(space).name
     names, more = _names_below(tensor)
     if len(names) < 2:
         return "".join(names)
@@ -82,7 +82,7 @@ def _names_below(tensor: Tensor) -> tuple[list[str], int]:
     """Return the names of a tensor's first underlying variables, and the number of others."""
     space = tensor.view.space
     below = space.storages if isinstance(space, Cat) else storages(tensor.view)
-    names = [tensor.graph.variable_of(storage).name for storage in below[:SHOWN_NAMES]]
+    names = [tensor.graph.space.variable_of(storage).name for storage in below[:SHOWN_NAMES]]
     return names, len(below) - len(names)
 
 
@@ -152,7 +152,7 @@ def _construction(tensor: Tensor) -> tuple[str, list[str]]:
     names: list[str] = []
 
     def variable(storage: Storage) -> tuple[str, tuple[int, ...]]:
-        found = tensor.graph.variable_of(storage)
+        found = tensor.graph.space.variable_of(storage)
         names.append(found.name)
         types.add(found.element_type)
         return "'{}'", found.shape
@@ -182,7 +182,7 @@ def is_transpose(tensor: Tensor) -> bool:
     view, space = tensor.view, tensor.view.space
     if not isinstance(space, Storage) or not view.num_elements:
         return False
-    variable = tensor.graph.variable_of(space)
+    variable = tensor.graph.space.variable_of(space)
     shape = variable.shape
     if view.shape != shape[::-1] or tensor.element_type is not variable.element_type:
         return False
@@ -214,7 +214,7 @@ def _num_unmapped(tensor: Tensor, mapping: TileMapping) -> int:
     """Return the number of distinct elements without a tile."""
     if not contains_aliases(tensor.view):
         return mapping.num_unmapped
-    owners = [tensor.graph.variable_of(storage) for storage in storages(tensor.view)]
+    owners = [tensor.graph.space.variable_of(storage) for storage in storages(tensor.view)]
     begin, end = _once(tensor)
     pairs = [(variable.storage.base, variable.mapping) for variable in owners]
     tile, _, length = split(pairs, begin, end - begin)
@@ -316,7 +316,7 @@ def why_not_writeable(tensor: Tensor) -> tuple[str, str]:
     """
     if tensor.contains_constant():
         storage = next(storage for storage in storages(tensor.view) if storage.constant)
-        return "is constant", f"'{tensor.graph.variable_of(storage).name}' is a constant"
+        return "is constant", f"'{tensor.graph.space.variable_of(storage).name}' is a constant"
     return (
         "contains some elements more than once",
         f"{repeated_elements(tensor)} occur more than once",
@@ -329,7 +329,7 @@ def summary(tensor: Tensor, label: Callable[[Variable], str]) -> str:
     below = view.space.storages if isinstance(view.space, Cat) else storages(view)
     if not below:
         return "VAR:"
-    parts = [f"VAR:{label(tensor.graph.variable_of(below[0]))}"]
+    parts = [f"VAR:{label(tensor.graph.space.variable_of(below[0]))}"]
     factor = math.prod([extent for extent, stride in view.flat_digits() if stride == 0])
     if factor > 1:
         parts.append(f"BROADCAST[{factor}]")
@@ -388,7 +388,7 @@ def _words(tensor: Tensor, view: View) -> Iterator[str | View]:
         yield "no elements"
         return
     if isinstance(view.space, Storage):
-        yield tensor.graph.variable_of(view.space).name
+        yield tensor.graph.space.variable_of(view.space).name
     else:
         yield f"{view.space.outer} x ["
         for k in range(len(view.space.kids)):
@@ -500,7 +500,7 @@ def _below(view: View, regions: int | None) -> tuple[Storage, ...]:
 
 
 def _variables(tensor: Tensor, below: tuple[Storage, ...]) -> str:
-    named = [tensor.graph.variable_of(storage) for storage in below[:SHOWN_VARIABLES]]
+    named = [tensor.graph.space.variable_of(storage) for storage in below[:SHOWN_VARIABLES]]
     texts = [f"{_quoted(v.name)} {type_text(v.element_type)}{list(v.shape)}" for v in named]
     more = [f"{len(below) - SHOWN_VARIABLES:,} more"] if len(below) > SHOWN_VARIABLES else []
     return ", ".join([*texts, *more])

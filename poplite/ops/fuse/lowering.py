@@ -94,9 +94,13 @@ class Lowering:
         not alias existing tensors, so a later write does not change its result.
         """
         exprs = [root.expr for root in roots]
-        has_products = any(isinstance(node, Contraction) for node in all_parts(exprs))
-        exprs = read_once(contractions.with_dots(exprs) if has_products else exprs)
-        exprs = interned(split_positions(self.mappings, exprs))
+        kinds = {*map(type, all_parts(exprs))}
+        if Contraction in kinds:
+            exprs = contractions.with_dots(exprs)
+        exprs = read_once(exprs)
+        if IotaExpr in kinds:
+            exprs = split_positions(self.mappings, exprs)
+        exprs = interned(exprs)
         parts = all_parts(exprs)
         kept: set[Expr] = {
             node
@@ -120,7 +124,7 @@ class Lowering:
             why = f"a vertex has at most {MOST_FIELDS} tensors and numbers"
             self.notes.append(Note.of("stored", part, why))
         self._kept = kept
-        if has_products:
+        if Contraction in kinds:
             self._epilogues = contractions.products_of_epilogues(parts, exprs, kept)
         self._left = {product for each in self._epilogues.values() for product in each}
         self._first = len(self.graph.space.variables)

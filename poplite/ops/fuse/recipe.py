@@ -302,8 +302,8 @@ def straight(root: Expr, stored: Mapping[Expr, Tensor]) -> Straight:
 
 def in_order(root: Expr, stored: Container[Expr]) -> list[Expr]:
     """Return the nodes of a tree, each once, after its operands; omit those below stored nodes."""
-    return list(
-        bottom_up([root], lambda node: node.operands if node is root or node not in stored else ())
+    return bottom_up(
+        [root], lambda node: node.operands if node is root or node not in stored else ()
     )
 
 

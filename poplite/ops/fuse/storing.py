@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import compress
+from operator import is_
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -252,7 +253,7 @@ def _own_slots(node: Applied) -> float:
 
 def all_parts(roots: Sequence[Expr]) -> list[Expr]:
     """Return expressions and their parts, each once."""
-    return list(top_down(roots, OPERANDS))
+    return top_down(roots, OPERANDS)
 
 
 def interned(roots: Sequence[Expr]) -> list[Expr]:
@@ -298,7 +299,8 @@ Kind = TypeVar("Kind", bound=Expr)
 
 def rebuilt(roots: Sequence[Expr], kind: type[Kind], changed: Callable[[Kind], Expr]) -> list[Expr]:
     """Return expressions in which `changed` replaces each node of a kind, operands first."""
-    if not any([isinstance(each, kind) for each in all_parts(roots)]):
+    found = [each for each in all_parts(roots) if isinstance(each, kind)]
+    if all(changed(each) is each for each in found):
         return list(roots)
     made: dict[Expr, Expr] = {}
     for node in bottom_up(roots, OPERANDS):
@@ -319,7 +321,7 @@ def replaced(values: Sequence[Expr], by: Mapping[Expr, Expr]) -> list[Expr]:
 
 def with_operands(node: Expr, operands: tuple[Expr, ...]) -> Expr:
     """Return a node with other operands, or the node itself if they are the same."""
-    if all(a is b for a, b in zip(operands, node.operands, strict=True)):
+    if all(map(is_, operands, node.operands)):
         return node
     if isinstance(node, Reduction):
         made: Expr = Reduction(

@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any, NamedTuple, TypeVar
@@ -349,8 +349,8 @@ class Checked:
         """Whether the function, or one that it calls, prints or stops at a breakpoint."""
         return any(checked.facts.debugging for checked in self.functions())
 
-    def functions(self) -> Iterator[Checked]:
-        """Yield this function and all that it calls, each once, in the order of the text."""
+    def functions(self) -> list[Checked]:
+        """Return this function and all that it calls, each once, in the order of the text."""
         return top_down([self], lambda checked: in_order(checked.facts.helpers))
 
 
