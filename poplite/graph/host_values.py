@@ -62,18 +62,14 @@ _CODES = {"f2": "<e", "f4": "<f", "i1": "<b", "i2": "<h", "i4": "<i", "i8": "<q"
 }
 """Format codes of `struct`, of standard sizes, so that packing checks the range."""
 
-_INTS = {
-    element: struct.Struct(_CODES[element.dtype.str[1:]])
+_PACKED: Mapping[tuple[type, ElementClass], struct.Struct] = {
+    (float if element.is_floating_point else int, element): struct.Struct(
+        _CODES[element.dtype.str[1:]]
+    )
     for element in ELEMENT_TYPES
     if element is not QUARTER and element.dtype.str[1:] in _CODES
 }
-_PACKED: Mapping[type, Mapping[ElementClass, struct.Struct]] = {
-    int: _INTS,
-    float: {e: packed for e, packed in _INTS.items() if e.is_floating_point},
-}
 """Converters that round and check a plain number, by its type and element type."""
-
-_NOT_PACKED: Mapping[ElementClass, struct.Struct] = {}
 
 
 def element_array(
@@ -173,12 +169,12 @@ def converted_number(element: ElementClass, value: object) -> int | float | None
     >>> converted_number(INT, 3), converted_number(INT, 2**31), converted_number(INT, 0.5)
     (3, None, None)
     """
-    packed = _PACKED.get(type(value), _NOT_PACKED).get(element)
-    if packed is None:
-        return None
+    packed = _PACKED.get((type(value), element))
     try:
-        if type(value) is int and element.is_floating_point:
-            value = as_double(value)
+        if packed is None:
+            if type(value) is not int or (float, element) not in _PACKED:
+                return None
+            packed, value = _PACKED[float, element], as_double(value)
         converted: int | float = packed.unpack(packed.pack(value))[0]
     except (OverflowError, struct.error):
         return None

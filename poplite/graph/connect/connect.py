@@ -240,14 +240,12 @@ def _bind(vertex: VertexInstance, values: Mapping[str, object], at: SourceLocati
             _check_free(vertex, field)
         written += field.writes
         quarters = quarters or (field.variable is None and field.element.requires_metadata)
-        if isinstance(value, Operand):
+        if type(value) is Tensor or isinstance(value, Operand):
             if type(value) is not Tensor and not field.writes:  # such as the index of a loop
                 value = value._read_as()  # noqa: PLW2901
-            check_tensor(vertex, field, value, field.depth)
-            assert isinstance(value, Tensor)
+            edges[name] = check_tensor(vertex, field, value, field.depth)
             if field.layout is not PLAIN or vertex.sizes:
                 check_sizes(vertex, field, value)
-            edges[name] = value
         elif field.depth == 2 and isinstance(value, list | tuple):
             for row in value:
                 check_tensor(vertex, field, row, 1)

@@ -49,8 +49,8 @@ from poplite.view import View, concat as concat_views, contains_aliases, interse
 from poplite.view.contiguous_runs import MOST_RUNS
 
 
-def check_tensor(vertex: VertexInstance, field: Field, value: object, rank: int) -> None:
-    """Refuse a tensor that cannot be connected to a field.
+def check_tensor(vertex: VertexInstance, field: Field, value: object, rank: int) -> Tensor:
+    """Return a tensor if it can be connected to a field, or refuse it.
 
     A field with a type variable takes any element type. `rank` 0 means one element of any rank.
     """
@@ -85,6 +85,7 @@ def check_tensor(vertex: VertexInstance, field: Field, value: object, rank: int)
         )
     if field.writes and not value.is_parallel_writeable():
         raise _not_writeable(vertex, field, value)
+    return value
 
 
 def _wrong_rank(
