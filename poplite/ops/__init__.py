@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from poplite.ops.elements import concatenate as concatenate, stack as stack
     from poplite.ops.fuse.recipe import Note as Note
     from poplite.ops.fuse.storing import Root as Root
+    from poplite.ops.loop_over_rows import scan as scan
     from poplite.ops.products.convolution import *  # noqa: F403
     from poplite.ops.products.convolution_plan import (
         ConvolutionPlan as ConvolutionPlan,

@@ -8,9 +8,6 @@ The steps run in a loop, so the size of a program does not depend on their numbe
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import poplite.ops.operands as checks
@@ -23,54 +20,17 @@ from poplite.graph.graph import Graph, home_graph
 from poplite.graph.partitioners import map_like
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.control import repeat
 from poplite.ops.elements import where
+from poplite.ops.loop_over_rows import sequence
 from poplite.ops.operands import FLOATS, Given
 from poplite.ops.products.convolution_request import float_type
 from poplite.ops.products.matmul import MatMulPlan, plan_matmul
 from poplite.ops.record import copy, map as stored
-from poplite.ops.slices.dynamic import create_sliceable, dynamic_slice, dynamic_update
 from poplite.ops.slices.grid import of_blocks
 from poplite.program import Sequence
 from poplite.program.control import check_graph
 from poplite.text import clipped, of_type
 from poplite.types import FLOAT, UNSIGNED_INT, ElementTypeLike, element_type
-
-
-@contextmanager
-def forwards(steps: int) -> Iterator[Tensor]:
-    """Record a loop over the steps; yields the index of the step, an UNSIGNED_INT tensor."""
-    with repeat(steps) as number:
-        yield number.tensor
-
-
-@contextmanager
-def backwards(steps: int) -> Iterator[Tensor]:
-    """Record a loop over the steps in reverse; yields the index of the step."""
-    with repeat(steps) as number:
-        yield stored((steps - 1) - number.tensor, name="step")
-
-
-def sequence(graph: Graph, element: ElementClass, shape: tuple[int, ...], name: str) -> Tensor:
-    """Create a variable with an element for each step along dimension 0."""
-    if not math.prod(shape):
-        return graph.add_variable(element, shape, name, mapping="linear")
-    return create_sliceable(graph, element, shape, [0], [1], name)
-
-
-def of_step(x: Tensor, step: Tensor, name: str) -> Tensor:
-    """Record a read of the element of a step along dimension 0."""
-    if not x.num_elements:
-        return x[0]
-    # The index of a step is never out of range.
-    return dynamic_slice(x, step, [0], [1], out_of_range="popops", name=name)[0]
-
-
-def store_step(x: Tensor, part: Tensor, step: Tensor, name: str) -> None:
-    """Record a write of the element of a step along dimension 0."""
-    if x.num_elements:
-        whole = part.reshape((1, *part.shape))
-        dynamic_update(x, whole, step, [0], [1], out_of_range="popops", name=name)
 
 
 def running(lengths: Tensor | None, step: Tensor) -> Tensor | None:

@@ -30,22 +30,18 @@ from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.control import together
 from poplite.ops.elements import sigmoid, tanh
+from poplite.ops.loop_over_rows import backwards, forwards, of_step, sequence, store_step
 from poplite.ops.nn.recurrent import (
     Layer,
     RecurrentWeights,
-    backwards,
-    forwards,
     if_running,
     layer_of,
     mapped_like,
     masked_output,
-    of_step,
     outputs_before,
     parted,
     running,
     saved_of,
-    sequence,
-    store_step,
     wide,
 )
 from poplite.ops.operands import Given

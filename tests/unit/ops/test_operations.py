@@ -351,6 +351,7 @@ CALLS: dict[str, Callable[[Operands], Any]] = {
     ),
     "variance": lambda o: ops.map(ops.variance(o.x, 0)),
     "reduce_many": lambda o: ops.reduce_many([("min", o.x, 0), ("add", o.x, [0, 1])]),
+    "scan": lambda o: ops.scan(lambda h, x: (h + x, h), o.row, o.x),
     "triangle": lambda o: ops.map(ops.tril(o.square)),
     "transpose": lambda o: ops.transpose(o.x * 2),
     "pad": lambda o: ops.map(ops.pad(o.x, (1, 1), value=3.0)),
