@@ -254,9 +254,12 @@ _fixed: ContextVar[SourceLocation | None] = ContextVar("fixed", default=None)
 
 
 @contextmanager
-def of_one_line() -> Iterator[None]:
-    """Look up the user's line once for a call that creates many objects and runs no user code."""
-    token = _fixed.set(here(within=3))
+def lines_as(line: SourceLocation | None) -> Iterator[None]:
+    """Let `here()` return a line without a look at the stack; None lets it look there again.
+
+    For calls that create many objects and run no code of the user.
+    """
+    token = _fixed.set(line)
     try:
         yield
     finally:

@@ -51,7 +51,7 @@ from poplite.ops.fuse.recipe import in_order
 from poplite.ops.fuse.storing import replaced
 from poplite.program import Execute
 from poplite.program.recording import innermost
-from poplite.source import SourceLocation, here, of_one_line
+from poplite.source import SourceLocation, here, lines_as
 from poplite.text import clipped, integer_or_none, of_type
 from poplite.view.aliases import ViewIndex
 from poplite.walks import top_down
@@ -534,7 +534,7 @@ class ItemRecorder:
             else:
                 pending.append(op)
         self._pending = []
-        with of_one_line():
+        with lines_as(here()):
             roots = [self._root(op, _name(op)) for op in pending]
         roots += [Root(expr, name=_part_name(expr), at=expr.location) for expr in extra]
         if not roots:

@@ -26,7 +26,7 @@ from poplite.ops.fuse.storing import Root, distinct
 from poplite.ops.operands import FLOATS, Given
 from poplite.program import Sequence as Steps, recording
 from poplite.program.control import check_graph
-from poplite.source import SourceLocation, here, of_one_line
+from poplite.source import SourceLocation, here, lines_as
 from poplite.text import amount, clipped, of_type
 from poplite.types import BOOL
 from poplite.view import storages
@@ -249,7 +249,7 @@ def _lower(
     name = roots[0].name if roots else ""
     outs = [root.out for root in roots if root.out is not None]
     work.recorder.uses(name, _tensors(roots), outs)
-    with of_one_line():
+    with lines_as(here()):
         made = work.lower(roots)
     work.recorder.uses(name, [], made)
     work.recorder.finish(target, name)

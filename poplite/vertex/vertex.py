@@ -81,7 +81,7 @@ from poplite.errors import (
     did_you_mean,
 )
 from poplite.frozen import frozen
-from poplite.source import SourceLocation, here
+from poplite.source import SourceLocation, here, lines_as
 from poplite.text import clipped, of_type
 from poplite.types import INT, ElementType, FieldKind, element_type, spelled
 from poplite.vertex.fields import (
@@ -543,7 +543,9 @@ class Vertex(metaclass=VertexMeta):
             if name in vars(cls):  # it would be overwritten
                 fix = f"rename it to 'own_{name}'"
                 raise definition_error(cls, f"name '{name}' is reserved", fix)
-        cls.location, cls._specialised = here(), {}
+        with lines_as(None):  # generated classes, and those of a module, have lines of their own
+            cls.location = here()
+        cls._specialised = {}
         cls.type_variables = parameters(cls)
         if cls.type_variables and Generic in cls.__mro__[: cls.__mro__.index(Vertex)]:
             raise definition_error(cls, "Generic precedes Vertex", _vertex_first(cls))
