@@ -216,7 +216,7 @@ def rows_of_operations(small: bool, samples: int) -> list[Row]:
 
 # -- regions ---------------------------------------------------------------------------------------
 # NumPy gathers the indices that a view reads and encodes them as runs.  What a concatenation
-# keeps from its first query (`poplite.view.contiguous_runs`) is there before the samples, as
+# keeps from its first query (`poplite.view.concatenation_leaves`) is there before the samples, as
 # NumPy's index array is.
 
 

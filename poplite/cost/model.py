@@ -71,7 +71,7 @@ from poplite.report.per_tile import PerTile
 from poplite.types import QUARTER
 from poplite.vertex.vertex import Vertex, has_cycles
 from poplite.view import View, num_runs, runs
-from poplite.view.contiguous_runs import few_runs
+from poplite.view.intervals_of_view import few_runs
 
 if TYPE_CHECKING:
     from poplite.graph.compute_sets.edge_table import EdgeTable, Family

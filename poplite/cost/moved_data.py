@@ -51,7 +51,7 @@ from poplite.jit.kernels_tiles import away, crossing, pair, stretches
 from poplite.report.execution import Cause
 from poplite.report.per_tile import PerTile
 from poplite.view import Storage, View, num_runs, runs
-from poplite.view.contiguous_runs import few_runs
+from poplite.view.intervals_of_view import few_runs
 
 if TYPE_CHECKING:
     from poplite.graph.compute_sets.edge_table import FieldEdges

@@ -94,7 +94,7 @@ from poplite.source import here
 from poplite.text import amount, clipped, integer_or_none
 from poplite.types import UNSIGNED_INT, ElementTypeLike, QuarterMetadata, unmasked
 from poplite.view import Storage
-from poplite.view.regions import storages
+from poplite.view.address_sets import storages
 
 if TYPE_CHECKING:
     import os

@@ -1,8 +1,9 @@
 """Kernels for views: runs of concatenations, transposed views, groups, shared addresses.
 
-`poplite.view.contiguous_runs` describes the contents of the arrays. A leaf is a strided set, given
-by a row of `extent` and of `stride`, outermost digit first, padded with digits (1, 0); the first
-`outer_columns` digits count the repetitions of the space, the others the elements of one chunk.
+`poplite.view.concatenation_leaves` describes the contents of the arrays. A leaf is a strided set,
+given by a row of `extent` and of `stride`, outermost digit first, padded with digits (1, 0); the
+first `outer_columns` digits count the repetitions of the space, the others the elements of one
+chunk.
 
 Each kernel tracks `end`, the address after the last run: a run that starts there is joined to it.
 

@@ -13,6 +13,7 @@ A `Cat` whose elements are all read becomes one such set per view.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -23,8 +24,9 @@ from poplite.arrays.series import Digit, coalesce, grid, pack
 from poplite.errors import SizeOverflowError
 from poplite.jit.build import address, native
 from poplite.jit.kernels_views import FOUND, GAVE_UP, add_multiples, reaches
-from poplite.view.contiguous_runs import runs
-from poplite.view.view import NOWHERE, Storage, View
+from poplite.view.concatenation import SlicedViews
+from poplite.view.intervals_of_view import chunks, is_layered, runs
+from poplite.view.view import NOWHERE, Cat, Storage, View, once
 
 # -- strided sets ----------------------------------------------------------------------------------
 # For sets of integers base + x0*s0 + x1*s1 + ..., 0 <= xi < ei: does a set contain a number twice,
@@ -505,3 +507,50 @@ def in_order(address: Int64, position: Int64, length: Int64) -> tuple[Int64, Int
     if tied and (position[1:] < position[:-1]).any():
         order = np.lexsort((position, address))
     return address[order], position[order], length[order]
+
+
+# -- storages --------------------------------------------------------------------------------------
+
+
+def storages(view: View) -> tuple[Storage, ...]:
+    """Return the storages from which a view reads, in order of first use."""
+    space = view.space
+    if isinstance(space, Storage):
+        return () if space is NOWHERE else (space,)
+    view = once(view)
+    digits = view.flat_digits()
+    within = _storages_within(space, *span(view.off, digits))
+    if len(within) == 1 or (not is_layered(space) and digits == [(space.num_elements, 1)]):
+        return within
+    by_base = sorted(within, key=lambda storage: storage.base)
+    bases = np.array([storage.base for storage in by_base])
+    found: dict[Storage, None] = {}
+    for begin, _ in chunks(view):
+        owner = np.searchsorted(bases, begin, side="right") - 1
+        _, first = np.unique(owner, return_index=True)
+        found.update(dict.fromkeys([by_base[owner[i]] for i in np.sort(first)]))
+        if len(found) == len(within):
+            break
+    return tuple(found)
+
+
+def _storages_within(cat: Cat, first: int, last: int, limit: int = 256) -> tuple[Storage, ...]:
+    """Return the storages below the kids between two positions of a space, possibly a few more.
+
+    Up to `limit` kids on concatenations are searched, and fewer on each level below.
+    """
+    if isinstance(cat.kids, SlicedViews) or cat.outer > 1:
+        return cat.storages
+    kids = cat.kids[bisect_right(cat.breaks, first) - 1 : bisect_right(cat.breaks, last)]
+    limit //= max(1, len(kids))
+    found: dict[Storage, None] = {}
+    for kid in kids:
+        space = kid.space
+        if isinstance(space, Storage):
+            found[space] = None
+        elif len(space.storages) == 1 or not limit:
+            found.update(dict.fromkeys(space.storages))
+        else:
+            bounds = span(kid.off, kid.flat_digits())
+            found.update(dict.fromkeys(_storages_within(space, *bounds, limit)))
+    return tuple(found)

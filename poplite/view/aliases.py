@@ -58,7 +58,7 @@ from poplite.jit.build import address, native
 from poplite.jit.kernels_views import MARK, TEST, visit
 from poplite.view.address_sets import LARGEST_SPAN, meet, repeats, span
 from poplite.view.concatenation import SlicedViews
-from poplite.view.contiguous_runs import (
+from poplite.view.concatenation_leaves import (
     MOST_RUNS,
     below,
     cut,
@@ -66,10 +66,9 @@ from poplite.view.contiguous_runs import (
     leaves_of,
     levels,
     opened,
-    runs,
     stacked,
 )
-from poplite.view.regions import address_at, chunks
+from poplite.view.intervals_of_view import address_at, chunks, runs
 from poplite.view.view import NOWHERE, Cat, Storage, View, once
 
 FEW_PAIRS = 1024

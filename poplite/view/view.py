@@ -323,7 +323,7 @@ class Cat:
         self.storages: tuple[Storage, ...] = (
             below[0] if len(below) == 1 else tuple(dict.fromkeys(chain.from_iterable(below)))
         )
-        # Results of queries, cached on first use by `aliases` and by `contiguous_runs`, whose
+        # Results of queries, cached on first use by `aliases` and by `concatenation_leaves`, whose
         # `Leaves` cannot be imported here.
         self.alias_free: bool | None = None
         self.leaves: object = None

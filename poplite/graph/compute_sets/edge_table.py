@@ -70,7 +70,7 @@ from poplite.jit.build import run_kernel
 from poplite.jit.kernels_intervals import OWN, foreign_writes, meet_writes
 from poplite.view import Cat, Storage, View, runs_of_many, storages
 from poplite.view.concatenation import SlicedViews
-from poplite.view.contiguous_runs import MOST_RUNS
+from poplite.view.concatenation_leaves import MOST_RUNS
 
 if TYPE_CHECKING:
     from poplite.graph.space import Space

@@ -46,7 +46,7 @@ from poplite.text import amount, clipped
 from poplite.vertex.fields import example, refusal, specialise
 from poplite.vertex.vertex import RESERVED_NAMES, Field, Vertex
 from poplite.view import View, concat as concat_views, contains_aliases, intersects
-from poplite.view.contiguous_runs import MOST_RUNS
+from poplite.view.concatenation_leaves import MOST_RUNS
 
 
 def check_tensor(vertex: VertexInstance, field: Field, value: object, rank: int) -> Tensor:

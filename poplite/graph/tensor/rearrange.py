@@ -63,7 +63,7 @@ from poplite.view import (
     same_elements,
 )
 from poplite.view.address_sets import in_memory_order
-from poplite.view.regions import simplification, walk
+from poplite.view.memory_order import simplification, walk
 from poplite.view.view import NOWHERE
 
 

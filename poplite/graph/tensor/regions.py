@@ -39,7 +39,7 @@ from poplite.graph.tile_mapping import NO_TILE, TileNumbers
 from poplite.text import amount, clipped, fitted, integer_or_none, of_type
 from poplite.view import Cat, Interval, Intervals, View, chunks, contains_aliases, runs, storages
 from poplite.view.address_sets import AddressRuns, Part, ranges_of
-from poplite.view.regions import ANYWHERE, FARTHEST, MemoryOrder, alias_order, memory_order
+from poplite.view.memory_order import ANYWHERE, FARTHEST, MemoryOrder, alias_order, memory_order
 
 if TYPE_CHECKING:
     from poplite.graph.space import Space, Variable

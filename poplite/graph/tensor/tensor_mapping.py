@@ -31,7 +31,7 @@ from poplite.graph.variable_mapping import Cut, Linear, cut_runs, cut_strided, s
 from poplite.text import amount, clipped
 from poplite.view import Storage, View, addresses, num_runs, runs, storages
 from poplite.view.address_sets import in_memory_order
-from poplite.view.contiguous_runs import FEW, few_runs
+from poplite.view.intervals_of_view import FEW, few_runs
 from poplite.view.view import NOWHERE
 
 MANY_PIECES = 2**13

@@ -34,7 +34,7 @@ from poplite.view import (
     storages,
 )
 from poplite.view.concatenation import SlicedViews
-from poplite.view.contiguous_runs import few_runs
+from poplite.view.intervals_of_view import few_runs
 from poplite.view.view import Cat
 
 # -- runs ------------------------------------------------------------------------------------------
@@ -60,13 +60,13 @@ LIMITS = {
 def limits(name: str) -> Iterator[None]:
     few, small, block, per_run, leaves = LIMITS[name]
     with (
-        mock.patch("poplite.view.contiguous_runs.FEW", few),
+        mock.patch("poplite.view.intervals_of_view.FEW", few),
         mock.patch("poplite.jit.build.FEW", few),
         mock.patch("poplite.arrays.series.SMALL", small),
         mock.patch("poplite.arrays.series.BLOCK", block),
-        mock.patch("poplite.view.contiguous_runs.ELEMENTS_PER_RUN", per_run),
-        mock.patch("poplite.view.contiguous_runs.FEW_LEVELS", 1),
-        mock.patch("poplite.view.contiguous_runs.FEW_LEAVES", leaves),
+        mock.patch("poplite.view.concatenation_leaves.ELEMENTS_PER_RUN", per_run),
+        mock.patch("poplite.view.concatenation_leaves.FEW_LEVELS", 1),
+        mock.patch("poplite.view.concatenation_leaves.FEW_LEAVES", leaves),
     ):
         yield
 

@@ -16,7 +16,7 @@ from poplite.graph.connect.bulk import edges_of as of_slices
 from poplite.graph.tensor.tensor import SliceLists, Slices
 from poplite.vertex.fields import Field
 from poplite.view import addresses
-from poplite.view.contiguous_runs import MOST_RUNS
+from poplite.view.concatenation_leaves import MOST_RUNS
 
 T = TypeVar("T", pl.FLOAT, pl.HALF)
 

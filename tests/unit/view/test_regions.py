@@ -28,7 +28,7 @@ from poplite.view import (
     runs_of_many,
     storages,
 )
-from poplite.view.contiguous_runs import leaves_of
+from poplite.view.concatenation_leaves import leaves_of
 from poplite.view.view import Cat
 
 

@@ -1,17 +1,4 @@
-"""Runs of consecutive addresses in a view: counted, listed, or grouped in memory order.
-
-A run is a maximal range of the flattened view with consecutive addresses. How runs are found
-depends on how many there are and on the view's space::
-
-    at most 64 on a storage        `few_runs`: in Python, without arrays
-    on the storage of a variable   `poplite.arrays.series`: from the digits alone
-    on a `Cat`                     `poplite.view.contiguous_runs`: from the leaves of the space
-    more than fit in memory        `chunks`: some at a time
-
-Runs are counted without being listed. For chunks, the digits of the flattened view are cut into
-parts with as many runs as fit; every part is again a strided view and is listed as such::
-
-    digits (4, 1) (6, 4)    at most 14 runs      (2, 1) (6, 4) at 0    (2, 1) (6, 4) at 2
+"""The order of memory: elements of views by address, grouped by tile; views with few regions.
 
 In memory order, elements are ordered by address, without sorting if strides give the order.
 Views are split into sets (see `address_sets`).  Sets whose spans of addresses do not overlap follow
@@ -33,9 +20,7 @@ pieces of the Cat are then taken in memory order, as segments of positions.
 
 from __future__ import annotations
 
-import math
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -43,11 +28,9 @@ import numpy as np
 
 from poplite.arrays import series
 from poplite.arrays.intervals import Int64, overlay
-from poplite.arrays.series import Digit
-from poplite.errors import SizeOverflowError, TensorIndexError
+from poplite.errors import SizeOverflowError
 from poplite.jit.build import run_kernel
 from poplite.jit.kernels_views import GROUPS, MEMBERS, form_groups
-from poplite.view import contiguous_runs
 from poplite.view.address_sets import (
     AddressRuns,
     Part,
@@ -56,277 +39,11 @@ from poplite.view.address_sets import (
     listed,
     sets_by_address,
     sorted_runs,
-    span,
 )
-from poplite.view.concatenation import SlicedViews, concat, concat_slices
-from poplite.view.view import NOWHERE, Cat, Storage, View, all_of, once
-
-
-def chunks(view: View, max_runs: int = 2**20) -> Iterator[tuple[Int64, Int64]]:
-    """Yield the runs of a view in parts `(begin, length)`, as `runs` returns them; no run is cut.
-
-    `max_runs` is the number of runs in one part; two parts are in memory at once.
-
-    >>> from poplite.view.view import all_of
-    >>> matrix = all_of(Storage(0, 0, 24), (6, 4)).dim_shuffle((1, 0))
-    >>> [begin.tolist() for begin, _ in chunks(matrix, 14)]
-    [[0, 4, 8, 12, 16, 20, 1, 5, 9, 13, 17, 21], [2, 6, 10, 14, 18, 22, 3, 7, 11, 15, 19, 23]]
-    """
-    if max_runs < 1:
-        raise TensorIndexError(
-            f"chunks: max_runs is {max_runs}, but the minimum is 1", fix="use 2**20, the default"
-        )
-    previous: tuple[Int64, Int64] | None = None
-    for begin, length in _listed(view, max_runs):
-        if previous is not None:
-            # The last run of the previous part may continue in this one.
-            before, lengths = previous
-            if before[-1] + lengths[-1] == begin[0]:
-                length = length.copy()
-                length[0] += lengths[-1]
-                begin[0] = before[-1]
-                before, lengths = before[:-1], lengths[:-1]
-            if len(before):
-                yield before, lengths
-        previous = begin, length
-    if previous is not None:
-        yield previous
-
-
-def _listed(view: View, limit: int) -> Iterator[tuple[Int64, Int64]]:
-    few = contiguous_runs.few_runs(view)
-    if few is not None and len(few[0]) <= limit:
-        if few[0]:
-            yield contiguous_runs.runs(view)
-        return
-    space, digits = view.space, view.flat_digits()
-    if isinstance(space, Storage):
-        rest, run = series.split_run(digits)
-        for part, off in _parts(rest, view.off, limit):
-            yield series.strided_runs(part, run, space.base + off)
-    else:
-        leaves = contiguous_runs.leaves_of(space)
-        for part, off in _parts_of_cat(leaves, digits, view.off, limit):
-            yield contiguous_runs.runs_through(leaves, part, off)
-
-
-def _parts(digits: Sequence[Digit], off: int, limit: int) -> Iterator[tuple[Sequence[Digit], int]]:
-    """Cut digits into parts of at most `limit` indices."""
-    size, i = 1, len(digits)
-    while i and size * digits[i - 1][0] <= limit:
-        i -= 1
-        size *= digits[i][0]
-    if not i:
-        yield digits, off
-        return
-    outer, (extent, stride), inner = digits[: i - 1], digits[i - 1], digits[i:]
-    step = limit // size
-    for index in range(math.prod([e for e, _ in outer])):
-        start = off + series.locate(outer, index)
-        for first in range(0, extent, step):
-            count = min(step, extent - first)
-            part = [(count, stride), *inner] if count > 1 else inner
-            yield part, start + first * stride
-
-
-def _parts_of_cat(
-    leaves: contiguous_runs.Leaves, digits: Sequence[Digit], off: int, limit: int
-) -> Iterator[tuple[Sequence[Digit], int]]:
-    """Cut a view of a space into parts of at most `limit` runs."""
-    rest, run = series.split_run(digits)
-    # Consecutive elements are cut at most once per shortest run, and at both ends.
-    length = max(limit, (limit - 2) * leaves.shortest_run)
-    if run > length:
-        for part, at in _parts(digits, off, length):
-            yield part, at
-        return
-    each = min(run, run // leaves.shortest_run + 2)
-    tail = [(run, 1)] if run > 1 else []
-    for part, at in _parts(rest, off, max(limit // each, 1)):
-        yield series.coalesce([*part, *tail]), at
-
-
-_NO_RUNS = np.empty(0, np.int64), np.empty(0, np.int64)
-
-
-def runs_of_many(views: Sequence[View]) -> tuple[Int64, Int64, Int64]:
-    """Return the runs of many views at once, which is much faster for small views.
-
-    The results are `(first, begin, length)`, int64[V + 1], int64[R] and int64[R]; the runs of view
-    i are `begin[first[i]:first[i + 1]]`.  Raises `SizeOverflowError` if there may be more runs
-    than can be listed at once.
-
-    >>> from poplite.view.view import all_of
-    >>> row = all_of(Storage(0, 10, 6), (6,))
-    >>> [a.tolist() for a in runs_of_many([row, row.slice(0, 3, 0).reverse(0)])]
-    [[0, 1, 4], [10, 12, 11, 10], [6, 1, 1, 1]]
-    """
-    if len(views) <= contiguous_runs.FEW or any([isinstance(view.space, Cat) for view in views]):
-        listed, count = [_NO_RUNS], 0
-        for view in views:
-            listed.append(contiguous_runs.runs(view))
-            count += len(listed[-1][0])
-            contiguous_runs.check_listable(
-                count, f"the first {len(listed) - 1:,} of {len(views):,} views have"
-            )
-        begins, lengths = zip(*listed, strict=True)
-        first = np.cumsum(list(map(len, begins)))
-        return first, np.concatenate(begins), np.concatenate(lengths)
-    filled = [view for view in views if view.space is not NOWHERE]
-    owner = [i for i, view in enumerate(views) if view.space is not NOWHERE]
-    if not filled:
-        return np.zeros(len(views) + 1, np.int64), *_NO_RUNS
-    base, extent, stride, _ = contiguous_runs.stacked(filled, split=False)
-    breaks = np.zeros(len(base) + 1, np.int64)
-    np.cumsum(extent.prod(1), out=breaks[1:])
-    leaves = contiguous_runs.Leaves(1, breaks, base, extent, stride, 0)
-    # Views with many repeats may have more elements in total than a 64-bit integer can count.
-    room = int((np.diff(breaks) // leaves.run).sum(dtype=np.float64))
-    contiguous_runs.check_listable(room, f"{len(views):,} views have up to")
-    begin, length, first = contiguous_runs.runs_by_owner(
-        leaves, np.array(owner, np.int64), len(views), room
-    )
-    return first, begin, length
-
-
-def num_runs(view: View) -> int:
-    """Count the runs of a view without listing them.
-
-    Over one variable, or a `Cat` read once, the time does not depend on the number of elements.
-
-    >>> from poplite.view.view import all_of
-    >>> num_runs(all_of(Storage(0, 0, 2**30), (2**15, 2**15)).dim_shuffle((1, 0)))
-    1073741824
-    """
-    space, digits = view.space, view.flat_digits()
-    if isinstance(space, Storage):
-        return series.count_runs(*series.split_run(digits)) if space is not NOWHERE else 0
-    if digits and digits[0][1] == 0:
-        # A repeated block joins the next repetition if its end continues at its beginning.
-        (times, _), *rest = digits
-        part = View((view.num_elements // times,), (series.pack(rest),), view.off, space)
-        closed = last_address(part) + 1 == address_at(part, 0)
-        return times * num_runs(part) - (times - 1 if closed else 0)
-    kids, is_whole = space.kids, digits == [(space.num_elements, 1)]
-    if is_whole and space.outer == 1 and not isinstance(kids, SlicedViews) and _is_layered(space):
-        # Each kid may be counted without listing the space below it.
-        joins = [last_address(a) + 1 == address_at(b, 0) for a, b in pairwise(kids)]
-        return sum([num_runs(kid) for kid in kids]) - sum(joins)
-    return contiguous_runs.count_through(contiguous_runs.leaves_of(space), digits, view.off)
-
-
-def _is_layered(cat: Cat) -> bool:
-    kids = [cat.kids.template] if isinstance(cat.kids, SlicedViews) else cat.kids
-    return any([isinstance(kid.space, Cat) for kid in kids])
-
-
-def is_contiguous(view: View) -> bool:
-    """Return whether the flattened view is one run, or empty.
-
-    >>> from poplite.view.view import all_of
-    >>> a = all_of(Storage(0, 0, 6), (2, 3))
-    >>> is_contiguous(a), is_contiguous(a.slice(0, 2, 1))
-    (True, False)
-    """
-    if isinstance(view.space, Storage):
-        digits = view.flat_digits()
-        return not digits or (len(digits) == 1 and digits[0][1] == 1)
-    # If a view is not contiguous, a few elements nearly always show it.
-    last = view.num_elements - 1
-    first = address_at(view, 0)
-    probes = {1, last // 2, last} if last else {0}
-    if any(address_at(view, i) != first + i for i in probes):
-        return False
-    return num_runs(view) == 1
-
-
-def addresses(view: View) -> Int64:
-    """Return the address of every element: int64 in the view's shape.
-
-    >>> from poplite.view.view import all_of
-    >>> addresses(all_of(Storage(0, 10, 6), (2, 3)).reverse(1)).tolist()
-    [[12, 11, 10], [15, 14, 13]]
-    """
-    space = view.space
-    if isinstance(space, Storage):
-        if space is NOWHERE:
-            return np.empty(view.shape, np.int64)
-        return series.grid(view.flat_digits(), space.base + view.off).reshape(view.shape)
-    begin, length = contiguous_runs.runs(view)
-    if len(begin) == view.num_elements:
-        return begin.reshape(view.shape)
-    flat = np.repeat(begin - (np.cumsum(length) - length), length)
-    flat += np.arange(view.num_elements)
-    return flat.reshape(view.shape)
-
-
-def address_at(view: View, index: int) -> int:
-    """Return the address of one element of a non-empty view, by its row-major index.
-
-    >>> from poplite.view.view import all_of
-    >>> address_at(all_of(Storage(0, 10, 6), (2, 3)).dim_shuffle((1, 0)), 1)
-    13
-    """
-    while True:
-        index = view.off + series.locate(view.flat_digits(), index)
-        space = view.space
-        if isinstance(space, Storage):
-            return space.base + index
-        repetition, rest = divmod(index, space.period)
-        view, begin, end = space.kid_at(rest)
-        index = repetition * (end - begin) + rest - begin
-
-
-def last_address(view: View) -> int:
-    """Return the address of the last element of a non-empty view."""
-    return address_at(view, view.num_elements - 1)
-
-
-def storages(view: View) -> tuple[Storage, ...]:
-    """Return the storages from which a view reads, in order of first use."""
-    space = view.space
-    if isinstance(space, Storage):
-        return () if space is NOWHERE else (space,)
-    view = once(view)
-    digits = view.flat_digits()
-    within = _storages_within(space, *span(view.off, digits))
-    if len(within) == 1 or (not _is_layered(space) and digits == [(space.num_elements, 1)]):
-        return within
-    by_base = sorted(within, key=lambda storage: storage.base)
-    bases = np.array([storage.base for storage in by_base])
-    found: dict[Storage, None] = {}
-    for begin, _ in chunks(view):
-        owner = np.searchsorted(bases, begin, side="right") - 1
-        _, first = np.unique(owner, return_index=True)
-        found.update(dict.fromkeys([by_base[owner[i]] for i in np.sort(first)]))
-        if len(found) == len(within):
-            break
-    return tuple(found)
-
-
-def _storages_within(cat: Cat, first: int, last: int, limit: int = 256) -> tuple[Storage, ...]:
-    """Return the storages below the kids between two positions of a space, possibly a few more.
-
-    Up to `limit` kids on concatenations are searched, and fewer on each level below.
-    """
-    if isinstance(cat.kids, SlicedViews) or cat.outer > 1:
-        return cat.storages
-    kids = cat.kids[bisect_right(cat.breaks, first) - 1 : bisect_right(cat.breaks, last)]
-    limit //= max(1, len(kids))
-    found: dict[Storage, None] = {}
-    for kid in kids:
-        space = kid.space
-        if isinstance(space, Storage):
-            found[space] = None
-        elif len(space.storages) == 1 or not limit:
-            found.update(dict.fromkeys(space.storages))
-        else:
-            bounds = span(kid.off, kid.flat_digits())
-            found.update(dict.fromkeys(_storages_within(space, *bounds, limit)))
-    return tuple(found)
-
-
-# -- memory order ----------------------------------------------------------------------------------
+from poplite.view.concatenation import concat, concat_slices
+from poplite.view.concatenation_leaves import check_listable
+from poplite.view.intervals_of_view import num_runs
+from poplite.view.view import NOWHERE, Cat, Storage, View, all_of
 
 MOST_SHARED = 2**25
 """Maximum number of members that `alias_order` lists: 3 GiB while they are found."""
@@ -391,7 +108,7 @@ def memory_order(
     sets = [found for part in parts for found in sets_by_address(part, drop=drop)]
     if not sets:
         return MemoryOrder(np.zeros(1, np.int64), *[np.empty(0, np.int64)] * 4)
-    contiguous_runs.check_listable(
+    check_listable(
         sum([found.num_runs for found in sets]), "in the order of memory, a tensor has", fix=""
     )
     sets.sort(key=lambda found: found.low)

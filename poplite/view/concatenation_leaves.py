@@ -1,8 +1,7 @@
-"""Runs of consecutive addresses that a view reads, as lists or arrays.
+"""The leaves of a concatenation, through which the runs of its views are found by kernels.
 
-For views of a variable with few runs, plain Python is faster than arrays. For views of
-concatenations, kernels find the runs: the space of the view is lowered once to `Leaves`, and the
-method depends on the view's innermost step::
+The space of a view is lowered once to `Leaves`; how runs are found through them depends on the
+view's innermost step::
 
     through the complete space, once     leaf after leaf
     from leaf to leaf, next to a digit   some columns at a time, one look-up for each
@@ -43,7 +42,7 @@ from poplite.errors import SizeOverflowError
 from poplite.jit.build import run_kernel
 from poplite.jit.kernels_views import ABREAST, TALL, leaf_runs, through, transposed
 from poplite.view.concatenation import ConcatPart, SlicedViews, joined as joined_parts
-from poplite.view.view import NOWHERE, Cat, Storage, View, placed
+from poplite.view.view import Cat, Storage, View, placed
 
 if TYPE_CHECKING:
     from poplite.jit.build import Argument
@@ -169,67 +168,6 @@ def levels(space: Storage | Cat) -> int:
 
 # -- runs ------------------------------------------------------------------------------------------
 
-FEW = 64
-"""Maximum number of runs, before any join, that are listed in Python.
-
-Without this limit, `Copy of 10 elements with its costs` in benchmarks/compilation.py takes 2.4
-times as long."""
-
-
-def few_runs(view: View) -> tuple[list[int], list[int]] | None:
-    """Return addresses and lengths of the maximal runs on a variable; None if there may be more.
-
-    >>> from poplite.view.view import all_of
-    >>> few_runs(all_of(Storage(0, 10, 6), (2, 3)).slice(0, 2, 1))
-    ([10, 13], [2, 2])
-    """
-    space, digits = view.space, view.flat_digits()
-    if isinstance(space, Cat):
-        return None
-    if space is NOWHERE:
-        return [], []
-    starts, run = _starts(digits, space.base + view.off)
-    if starts is None:
-        return None
-    # In coalesced digits, a run and a single digit never join.
-    if len(digits) < 2 or (run > 1 and len(digits) == 2):
-        return starts, [run] * len(starts)
-    begin: list[int] = []
-    length: list[int] = []
-    for start in starts:
-        _append(begin, length, start, run)
-    return begin, length
-
-
-def _starts(digits: Sequence[Digit], base: int) -> tuple[list[int] | None, int]:
-    """Return the length of runs before any join, and their begins, or None if there are many."""
-    run = 1
-    if digits and digits[-1][1] == 1:
-        run = digits[-1][0]
-        digits = digits[:-1]
-    count = 1
-    for extent, _ in digits:
-        count *= extent
-        if count > FEW:
-            return None, run
-    starts = [base]
-    for extent, stride in digits:
-        if len(starts) == 1:
-            base = starts[0]
-            starts = [base + i * stride for i in range(extent)]
-        else:
-            starts = [start + i * stride for start in starts for i in range(extent)]
-    return starts, run
-
-
-def _append(begin: list[int], length: list[int], start: int, run: int) -> None:
-    if begin and begin[-1] + length[-1] == start:
-        length[-1] += run
-    else:
-        begin.append(start)
-        length.append(run)
-
-
 MOST_RUNS = 2**27
 """Maximum number of runs that are listed at once: 2 GiB with their lengths."""
 
@@ -240,20 +178,8 @@ ELEMENTS_PER_RUN = 8
 """Elements of a view per run of its space from which the space is lowered to runs."""
 
 
-def runs(view: View) -> tuple[Int64, Int64]:
-    """Return the maximal runs of a view, in view order, as `(begin, length)`.
-
-    Both are int64[R]: first addresses in the graph's space, and numbers of elements, which may be
-    one number broadcast and are read-only.  Raises `SizeOverflowError` if there are more than
-    `MOST_RUNS` runs; `chunks` streams them.
-
-    >>> from poplite.view.view import all_of
-    >>> [a.tolist() for a in runs(all_of(Storage(0, 10, 6), (2, 3)).slice(0, 2, 1))]
-    [[10, 13], [2, 2]]
-    """
-    few = few_runs(view)
-    if few is not None:
-        return np.array(few[0], np.int64), np.array(few[1], np.int64)
+def runs_by_arrays(view: View) -> tuple[Int64, Int64]:
+    """Return the runs of a view as `runs` does, without its short way for few runs."""
     space, digits = view.space, view.flat_digits()
     if isinstance(space, Storage):
         rest, run = series.split_run(digits)
@@ -678,7 +604,7 @@ def _lower(cat: Cat) -> Leaves:
         (inner,) = spaces.values()
         assert isinstance(inner, Cat)
         return contiguous_leaves(*_mapped(*space_runs(leaves), leaves_of(inner).flattened))
-    listed = [runs(kid) for kid in cat.kids]
+    listed = [runs_by_arrays(kid) for kid in cat.kids]
     if cat.outer > 1:
         return contiguous_leaves(*_interleaved(cat, listed))
     begins, lengths = zip(*listed, strict=True)
