@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 import poplite as pl
-from poplite.mpi.messages import owners_of
+from poplite.mpi.message_packing import owners_of
 from poplite.mpi.rank_plan import equal_cut, rank_plan
 from rows import Row, run
 

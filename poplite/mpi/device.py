@@ -42,7 +42,8 @@ from poplite.executable.parts import action_text
 from poplite.files import checked_path
 from poplite.machine.device import Device as PoplarDevice
 from poplite.machine.target import Target
-from poplite.mpi.messages import (
+from poplite.mpi.joint_runs import OtherRanks
+from poplite.mpi.message_packing import (
     HOST,
     CopiedPieces,
     Messages,
@@ -55,7 +56,6 @@ from poplite.mpi.messages import (
 )
 from poplite.mpi.rank_plan import POISON, Exchange, equal_cut, rank_plan
 from poplite.mpi.ranks import Ranks, Word, as_others_raise, say_end, started_mpi, watch_own_end
-from poplite.mpi.transport import OtherRanks
 from poplite.report.execution import BetweenRanks
 from poplite.simulator import states
 from poplite.simulator.accounts import Accounts

@@ -35,7 +35,7 @@ from poplite.executable import encoding as op, parts as compiled
 from poplite.executable.encoding import COUNT_WORD, Code, Moves, joined_moves, positions
 from poplite.executable.executable import Executable
 from poplite.frozen import frozen
-from poplite.mpi.messages import (
+from poplite.mpi.message_packing import (
     EVERYONE,
     HOST,
     NOTHING,

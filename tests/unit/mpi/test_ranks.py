@@ -25,7 +25,7 @@ from poplite.executable import encoding as op
 from poplite.executable.executable import Executable
 from poplite.executable.parts import ComputeStep
 from poplite.mpi.device import between_ranks
-from poplite.mpi.messages import EVERYONE, owners_of
+from poplite.mpi.message_packing import EVERYONE, owners_of
 from poplite.mpi.rank_plan import RankPlan, equal_cut, rank_plan
 from poplite.mpi.ranks import ENDED, LENGTH, FirstEnd, left, lost, text_of
 from poplite.simulator.run.touched import vertex_numbers

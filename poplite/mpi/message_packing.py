@@ -1,4 +1,4 @@
-"""Messages between ranks at one place of a program.
+"""Messages between ranks at one place of a program, packed for MPI.
 
     from  to   source   destination   bytes
     0     1    4096     4096          512        a row that a vertex on rank 1 reads
@@ -19,21 +19,32 @@ Each byte of the arena has an owner, whose arena contains the authoritative valu
     blocks       0: the data that the host reads and writes
     constants    owned by all, since they never change; so is the state of vertices
 
-`poplite.mpi.transport` sends them.
+MPI packs them: it sends pieces of memory in place, a single piece as bytes, several pieces as a
+datatype of blocks. `poplite.mpi.joint_runs` starts the requests.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ctypes
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
 from poplite.compile.lower_copies import copied_runs
+from poplite.executable import encoding as op
 from poplite.executable.encoding import Moves
 from poplite.executable.parts import ArenaLayout, Origins, StoredVariable
 from poplite.frozen import frozen
+
+if TYPE_CHECKING:
+    from mpi4py.MPI import Prequest
+
+T = TypeVar("T")
+Bytes = npt.NDArray[np.uint8]
 
 # -- runs ------------------------------------------------------------------------------------------
 
@@ -351,3 +362,120 @@ def handed_on(before: Owners, after: Owners, size: int) -> Messages:
     found = crossings(before.begin, ends, after.begin, after.stops)
     pieces = CopiedPieces(found.begin, found.begin, found.end - found.begin)
     return messages(before.rank[found.piece], after.rank[found.run], pieces)
+
+
+# -- MPI requests ----------------------------------------------------------------------------------
+
+
+@frozen(eq=False)
+class RankMessage:
+    """A message that this rank sends to another one, or receives from it.
+
+    Attributes:
+        rank: the other rank.
+        is_sent: whether it is sent.
+        begin: int64[pieces], position of each piece's first byte.
+        size: int64[pieces], number of bytes of each piece.
+    """
+
+    rank: int
+    is_sent: bool
+    begin: Int64
+    size: Int64
+
+
+def parts_of(messages: Messages, rank: int) -> Iterator[RankMessage]:
+    """Yield the messages that a rank receives and sends, in order of the other rank."""
+    pieces = messages.pieces
+    sides = (messages.receiver, messages.sender, pieces.to), (
+        messages.sender, messages.receiver, pieces.start
+    )  # fmt: skip
+    for is_sent, (own, other, begin) in enumerate(sides):
+        mine = np.flatnonzero(own == rank)
+        for peer in np.unique(other[mine]).tolist():
+            chosen = mine[other[mine] == peer]
+            yield RankMessage(peer, bool(is_sent), begin[chosen], pieces.size[chosen])
+
+
+def message_tag(series: int, *, is_kept: bool) -> int:
+    """Return the tag for messages of programs, which are persistent, or of single calls."""
+    return 2 * series + is_kept
+
+
+def requests(
+    messages: Messages,
+    rank: int,
+    memory: Sequence[Bytes],
+    makers: tuple[Callable[..., T], Callable[..., T]],
+    tag: int,
+) -> list[tuple[int, T]]:
+    """Return the requests of a rank, each with its peer.
+
+    `memory` contains the bytes of each replica; `makers` are the methods of a communicator that
+    make requests to receive and to send.
+    """
+    found = []
+    to = messages.replica_map or range(len(memory))
+    for part in parts_of(messages, rank):
+        make = makers[part.is_sent]
+        for source in range(len(memory)):  # sender and receiver use the source's order
+            own = source if part.is_sent else to[source]
+            found.append((part.rank, _made(make, memory[own], part, tag)))
+    return found
+
+
+def _made(make: Callable[..., T], memory: Bytes, part: RankMessage, tag: int) -> T:
+    from mpi4py import MPI
+
+    begin, size = part.begin, part.size
+    if len(begin) == 1:
+        return make([memory[begin[0] : begin[0] + size[0]], MPI.BYTE], part.rank, tag)
+    low, high = int(begin.min()), int((begin + size).max())
+    kind = MPI.BYTE.Create_hindexed(size.tolist(), (begin - low).tolist()).Commit()
+    request = make([memory[low:high], 1, kind], part.rank, tag)
+    kind.Free()  # the request keeps it alive
+    return request
+
+
+class KeptExchange:
+    """An exchange of a program; compiled code reads `words` (`poplite.executable.encoding`)."""
+
+    def __init__(self, spins: int) -> None:
+        self.words = np.zeros(op.EXCHANGE_WORDS, np.int64)
+        self.words[op.EXCHANGE_STARTALL : op.EXCHANGE_SLEEP + 1] = _addresses()
+        self.words[op.EXCHANGE_SPINS] = spins
+        self.requests: list[tuple[int, Prequest]] = []
+
+    def take(self, made: Sequence[tuple[int, Prequest]]) -> None:
+        """Use the given requests from now on."""
+        from mpi4py import MPI
+
+        self.requests = list(made)
+        handle = MPI._sizeof(MPI.Request)
+        self._handles = np.zeros(max(1, handle * len(made)), np.uint8)
+        for number, (_, request) in enumerate(made):
+            place = self._handles.ctypes.data + handle * number
+            ctypes.memmove(place, MPI._addressof(request), handle)
+        self._statuses = np.zeros(max(1, len(made)) * MPI._sizeof(MPI.Status), np.uint8)
+        self._flag = np.zeros(1, np.int32)
+        self.words[op.EXCHANGE_STARTED], self.words[op.EXCHANGE_COUNT] = 0, len(made)
+        self.words[op.EXCHANGE_REQUESTS] = self._handles.ctypes.data
+        self.words[op.EXCHANGE_STATUSES] = self._statuses.ctypes.data
+        self.words[op.EXCHANGE_FLAG] = self._flag.ctypes.data
+
+    def free(self) -> None:
+        """Free the requests; MPI completes those in progress."""
+        if not self.words[op.EXCHANGE_STARTED]:
+            for _, request in self.requests:
+                request.Free()
+        self.requests = []
+
+
+@cache
+def _addresses() -> tuple[int, ...]:
+    """Return the addresses of the functions that compiled code calls, in mpi4py's library."""
+    from mpi4py import MPI
+
+    library, system = ctypes.CDLL(MPI.__file__), ctypes.CDLL(None)
+    functions = library.MPI_Startall, library.MPI_Testall, system.sched_yield, system.usleep
+    return tuple(ctypes.cast(each, ctypes.c_void_p).value or 0 for each in functions)
