@@ -25,6 +25,7 @@ from types import MappingProxyType
 from typing import Literal, get_args
 
 from poplite.frozen import frozen
+from poplite.machine.instruction_prices import PRICES
 from poplite.machine.library_cycles import VERTICES
 
 Evidence = Literal["document", "measured", "model", "derived", "assumed"]
@@ -82,8 +83,6 @@ _COST = "ipu-stack, cost.rs"
 _EXCHANGE = "ipu-stack, docs/EXCHANGE_INSTRUCTION_REFERENCE.md"
 _MEMORY = "ipu-stack, memory.rs"
 _TOPOLOGY = "ipu-stack, topology.rs"
-_BACK_END = "llvm-ipu, llvm/lib/Target/Colossus, scheduling model and lowering"
-_LISTING = "popc listings in simehaa/IPU and UoB-HPC/ipu-hpc-cookbook"
 
 _MACHINE = f"""
     tiles                           1472 tiles document: {_DATASHEET}
@@ -249,41 +248,6 @@ _CODE = """
     exchange_instructions   6 instructions assumed: set up to send, or to receive
 """
 
-_SLOTS = f"""
-    issue_width              2 instructions/slot model: one integer, one float; {_BACK_END}
-    pairing               0.65 derived: least error over 11 popc loops: the one fitted number
-    slot_float               1 slots model: add, sub, mul, neg, min, max, rounding, {_BACK_END}
-    slot_float_divide        3 slots model: 1 to 3 by operand, {_ESTIMATORS}
-    slot_sqrt                5 slots model: {_ESTIMATORS}
-    slot_exp                 3 slots model: {_ESTIMATORS}
-    slot_log                 6 slots model: {_ESTIMATORS}
-    slot_tanh                6 slots model: {_ESTIMATORS}
-    slot_sin             2_300 slots model: a library call; cos too, {_ESTIMATORS}
-    slot_tan             5_100 slots model: a library call, {_ESTIMATORS}
-    slot_pow               312 slots model: a library call, {_ESTIMATORS}
-    slot_asin              102 slots model: a library call; acos and atan like it, {_ESTIMATORS}
-    slot_atan2             136 slots model: a library call, 272 for two, {_ESTIMATORS}
-    slot_cbrt               27 slots model: a library call, {_ESTIMATORS}
-    slot_erf                18 slots model: a library call; erfc like it, {_ESTIMATORS}
-    slot_log1p             180 slots model: a library call, {_ESTIMATORS}
-    slot_fma                40 slots derived: a library call: two operations of doubles, {_BACK_END}
-    slot_float_compare       2 slots derived: with the move to the main pipe, {_ESTIMATORS}
-    slot_convert             2 slots derived: int to float and back, {_ESTIMATORS}
-    slot_half                1 slots model: half to float and back, 2 lanes, {_BACK_END}
-    slot_select              1 slots assumed: in the pipe of its operands
-    slot_memory              1 slots model: load or store of up to 64 bits, {_BACK_END}
-    slot_narrow_store       11 slots assumed: a call below 32 bits: load, merge, store
-    slot_integer             1 slots model: {_BACK_END}
-    slot_integer_divide    270 slots model: a library call, {_ESTIMATORS}
-    slot_double             20 slots model: a library call, {_BACK_END}
-    slot_branch              1 slots model: {_BACK_END}
-    slot_switch              3 slots model: {_BACK_END}
-    farthest_step          127 elements model: by which an access moves on, {_BACK_END}
-    slot_row_pointer         4 slots derived: 32 slots for 7 rows of an outer loop, {_LISTING}
-    slot_entry               8 slots derived: entry and exit of a single loop nest, {_LISTING}
-    slot_entry_nested       20 slots derived: entry and exit otherwise, {_LISTING}
-"""
-
 _GC2 = f"""
     tiles                             1216 tiles document: {_JIA}
     tile_memory_bytes              262_144 B document: {_JIA}
@@ -323,7 +287,7 @@ def _named_fact(row: str, end: str) -> tuple[str, Fact]:
     return name, Fact(value, "".join(unit), _EVIDENCE[evidence], f"{source}{end}")
 
 
-CODE_FACTS = (*_facts(_SLOTS), "repeat_limit")
+CODE_FACTS = (*_facts(PRICES), "repeat_limit")
 """Names of the facts that determine the cost of compiled code."""
 
 _ROUTES = _facts(_ROUTE)
@@ -335,7 +299,7 @@ _SAME_DIE = {
 }
 
 _COMMON: dict[str, Fact] = {}
-for _text in (_MACHINE, _AMP, _SYNC, _EXCHANGES, _BYTES, _CODE, _SLOTS):
+for _text in (_MACHINE, _AMP, _SYNC, _EXCHANGES, _BYTES, _CODE, PRICES):
     _COMMON |= _facts(_text)
 for _end, _text in VERTICES.items():
     _COMMON |= _facts(_text, end=_end)

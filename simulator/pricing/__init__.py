@@ -2,7 +2,7 @@
 
     blocks              basic blocks and loops of `compute` as plain data, branches on data,
                         what counting costs, and addresses that advance with loops
-    instruction_prices  what instructions cost, in the two pipes of a tile
+    block_slots         slots of a block, in the two pipes of a worker
     slot_function       the same function, changed into one that returns its own cost
     native_slots        that function as native code, for shapes and for vertices that run
     class_slots         the slots and floating-point operations of vertices of a class, and the

@@ -43,6 +43,13 @@ from poplite.simulator.codegen.compute_code import (
     linked_compute,
     parameters_of,
 )
+from poplite.simulator.pricing.block_slots import (
+    FREE,
+    Cost,
+    block_parts,
+    flops_of,
+    prices_of,
+)
 from poplite.simulator.pricing.blocks import (
     BasicBlock,
     NaturalLoop,
@@ -54,13 +61,6 @@ from poplite.simulator.pricing.blocks import (
     loops_of,
     pointers_of,
     without_checks,
-)
-from poplite.simulator.pricing.instruction_prices import (
-    FREE,
-    Cost,
-    block_parts,
-    flops_of,
-    prices_of,
 )
 from poplite.simulator.pricing.slot_function import (
     RECORD,

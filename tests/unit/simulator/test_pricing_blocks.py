@@ -11,6 +11,7 @@ from hypothesis import given, strategies as st
 
 import poplite as pl
 from poplite.simulator.codegen.compute_code import DATA, PARTS
+from poplite.simulator.pricing.block_slots import Price, block_parts, ideal_slots, prices_of
 from poplite.simulator.pricing.blocks import (
     BasicBlock,
     Instruction,
@@ -20,7 +21,6 @@ from poplite.simulator.pricing.blocks import (
     loop_costs,
     loops_of,
 )
-from poplite.simulator.pricing.instruction_prices import Price, block_parts, ideal_slots, prices_of
 from poplite.simulator.pricing.slot_function import (
     BlockCost,
     is_loop,

@@ -1,10 +1,10 @@
-"""The cost of instructions on a worker of a tile.
+"""The slots of a basic block: its instructions, at their prices, in the two pipes of a worker.
 
 The main pipe loads, stores, branches and computes integers; the aux pipe computes floats.
 Addresses, conversions between integer widths, and instructions that only count iterations are free
 (`poplite.simulator.pricing.blocks`), because the machine has post-increment accesses.
 
-All numbers are from `poplite.machine.facts`.
+Prices are in `poplite.machine.instruction_prices`.
 
 A block runs in order on two pipes; every latency is one slot::
     main    load c   load k   load b   store
@@ -23,17 +23,22 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import chain
-from typing import Literal
 
 from poplite.errors import VertexCompileError
 from poplite.frozen import frozen
+from poplite.machine.instruction_prices import (
+    BY_CALL,
+    BY_OPCODE,
+    FREE_CALLS,
+    FREE_OPCODES,
+    LIBRARY_CALLS,
+    NO_OPERATIONS,
+    Pipe,
+)
 from poplite.simulator.codegen.compute_code import PARTS
-from poplite.simulator.pricing.blocks import DIVISIONS, SIZES, BasicBlock, Instruction, checks_of
+from poplite.simulator.pricing.blocks import SIZES, BasicBlock, Instruction, checks_of
 
 # -- pipes -----------------------------------------------------------------------------------------
-
-
-Pipe = Literal["main", "aux"]
 
 
 @frozen(eq=False)
@@ -141,65 +146,6 @@ def _needs(instructions: Sequence[Instruction], prices: Sequence[Price]) -> dict
 Cost = Callable[[str], float]
 """Returns the value of a machine fact by its name."""
 
-_FREE = frozenset(
-    ("phi", "getelementptr", "zext", "sext", "trunc", "bitcast", "inttoptr", "ptrtoint")
-    + ("freeze", "alloca", "unreachable", "ret")
-    + ("insertelement", "extractelement", "shufflevector")
-)
-"""Opcodes without cost. `ret` is free because starting and ending a vertex has a separate cost."""
-_FREE_CALLS = ("llvm.lifetime", "llvm.assume", "llvm.experimental", "llvm.dbg")
-
-_BY_OPCODE: dict[str, tuple[Pipe, str]] = {
-    **dict.fromkeys(("fadd", "fsub", "fmul", "fneg"), ("aux", "slot_float")),
-    "fdiv": ("aux", "slot_float_divide"),
-    "fcmp": ("aux", "slot_float_compare"),
-    **dict.fromkeys(("sitofp", "uitofp", "fptosi", "fptoui"), ("aux", "slot_convert")),
-    **dict.fromkeys(("fpext", "fptrunc"), ("aux", "slot_half")),
-    **dict.fromkeys(DIVISIONS, ("main", "slot_integer_divide")),
-    "frem": ("aux", "slot_integer_divide"),  # also a loop in the library
-    **dict.fromkeys(
-        ("add", "sub", "mul", "shl", "lshr", "ashr", "and", "or", "xor", "icmp"),
-        ("main", "slot_integer"),
-    ),
-    "switch": ("main", "slot_switch"),
-}
-
-_BY_CALL: dict[str, tuple[Pipe, str]] = {
-    **dict.fromkeys(
-        ("fabs", "floor", "ceil", "trunc", "rint", "round", "minnum", "maxnum", "copysign"),
-        ("aux", "slot_float"),
-    ),
-    "sqrt": ("aux", "slot_sqrt"),
-    **dict.fromkeys(("exp", "exp2"), ("aux", "slot_exp")),
-    **dict.fromkeys(("log", "log2"), ("aux", "slot_log")),
-    "tanh": ("aux", "slot_tanh"),
-    # The nearest function for which PopLibs has a number.
-    **dict.fromkeys(("expm1", "sinh", "cosh"), ("aux", "slot_exp")),
-    "log10": ("aux", "slot_log"),
-    "log1p": ("aux", "slot_log1p"),
-    **dict.fromkeys(("erf", "erfc"), ("aux", "slot_erf")),
-    **dict.fromkeys(("asin", "acos", "atan"), ("aux", "slot_asin")),
-    "atan2": ("aux", "slot_atan2"),
-    "cbrt": ("aux", "slot_cbrt"),
-    **dict.fromkeys(("sin", "cos"), ("aux", "slot_sin")),
-    "tan": ("aux", "slot_tan"),
-    "pow": ("aux", "slot_pow"),
-    "fma": ("aux", "slot_fma"),
-    "fptosi.sat": ("aux", "slot_convert"),
-    **dict.fromkeys(
-        ("smax", "smin", "umax", "umin", "abs", "uadd.sat", "usub.sat", "sadd.sat", "ssub.sat")
-        + ("fshl", "fshr", "ctpop", "ctlz", "cttz", "bswap", "bitreverse", "ucmp", "scmp"),
-        ("main", "slot_integer"),
-    ),
-}
-"""Calls, by name without the prefix `llvm.` and without a suffix of types or `f`."""
-
-_CALLS = frozenset(
-    ("slot_integer_divide", "slot_sin", "slot_tan", "slot_pow", "slot_double", "slot_narrow_store")
-    + ("slot_asin", "slot_atan2", "slot_cbrt", "slot_erf", "slot_fma", "slot_log1p")
-)
-"""Prices that are library calls; the others are those of single instructions."""
-
 _FLOATS = ("half", "float", "double")
 _NARROW = ("i8", "i16", "half")
 _LANES = re.compile(r"<([3-9]|\d\d+) x (float|half|i\d+)>")
@@ -209,9 +155,6 @@ _TYPE = re.compile(r"(v\d+)?[fip]\d+")
 """The part of an intrinsic's name that gives its type."""
 
 _VECTOR = re.compile(r"<(\d+) x")
-
-_NO_OPERATIONS = ("slot_float_compare", "slot_convert", "slot_half")
-"""Prices of the aux pipe for comparisons and conversions."""
 
 _PAIR = 8
 """Bytes of two floats, which one load or store moves."""
@@ -270,8 +213,8 @@ def _flops_of(instruction: Instruction, extremes: Container[str]) -> int:
     count = int(lanes[1]) if lanes else 1
     if instruction.opcode == "select":
         return count if instruction.operands[0] in extremes else 0
-    found = _BY_OPCODE.get(instruction.opcode) or _BY_CALL.get(_function(instruction.callee))
-    if found is None or found[0] != "aux" or found[1] in _NO_OPERATIONS:
+    found = BY_OPCODE.get(instruction.opcode) or BY_CALL.get(_function(instruction.callee))
+    if found is None or found[0] != "aux" or found[1] in NO_OPERATIONS:
         return 0
     return 2 * count if found[1] == "slot_fma" else count
 
@@ -282,7 +225,7 @@ def _price(pipe: Pipe, slots: float, *, ends: bool = False, calls: bool = False)
 
 def _price_of(instruction: Instruction, cost: Cost) -> Price:
     opcode, callee = instruction.opcode, instruction.callee
-    if opcode in _FREE or callee.startswith(_FREE_CALLS):
+    if opcode in FREE_OPCODES or callee.startswith(FREE_CALLS):
         return FREE
     lanes = _LANES.search(instruction.text)
     if lanes is not None:
@@ -295,13 +238,13 @@ def _price_of(instruction: Instruction, cost: Cost) -> Price:
     pipe, name = _pipe_of(instruction)
     if pipe == "aux" and _DOUBLE.search(instruction.text):
         return _price(pipe, max(cost(name), cost("slot_double")), calls=True)
-    return _price(pipe, cost(name), ends=opcode == "switch", calls=name in _CALLS)
+    return _price(pipe, cost(name), ends=opcode == "switch", calls=name in LIBRARY_CALLS)
 
 
 def _pipe_of(instruction: Instruction) -> tuple[Pipe, str]:
     """Return the pipe of an instruction, and the name of its cost."""
     opcode, callee = instruction.opcode, instruction.callee
-    found = _BY_OPCODE.get(opcode) or _BY_CALL.get(_function(callee))
+    found = BY_OPCODE.get(opcode) or BY_CALL.get(_function(callee))
     if found is None:
         raise VertexCompileError(
             f"no price for {callee or opcode}",
@@ -326,7 +269,7 @@ def _of_lanes(instruction: Instruction, count: int, element: str, cost: Cost) ->
     pipe, name = _pipe_of(instruction)
     if opcode == "fcmp":  # the machine has instructions for minimum and maximum
         name = "slot_float"
-    together = 2 if element in ("float", "half") and name not in _CALLS else 1
+    together = 2 if element in ("float", "half") and name not in LIBRARY_CALLS else 1
     return _price(pipe, -(-count // together) * cost(name))
 
 
@@ -355,7 +298,7 @@ def _function(callee: str) -> str:
     if callee.startswith("llvm."):
         parts = callee.removeprefix("llvm.").split(".")
         return ".".join(part for part in parts if not _TYPE.fullmatch(part))
-    return callee if callee in _BY_CALL else callee.removesuffix("f")
+    return callee if callee in BY_CALL else callee.removesuffix("f")
 
 
 def _compares_of_extremes(blocks: Sequence[BasicBlock]) -> set[str]:
