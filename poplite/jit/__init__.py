@@ -37,4 +37,5 @@ are listed here, with the reason for their use or the effect of a change:
 `.github/workflows/checks.yml` tests the newest available version each week, even past the bound.
 """
 
-from poplite.jit.object_cache import cache_folder as cache_folder, digest as digest
+from poplite.jit.cache_key import digest as digest
+from poplite.jit.object_cache import cache_folder as cache_folder

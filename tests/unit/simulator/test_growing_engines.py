@@ -341,7 +341,7 @@ def test_a_program_in_a_zip_file(tmp_path: Path) -> None:
 
 
 SOURCES = """
-from poplite.jit.object_cache import digest_of_sources
+from poplite.jit.cache_key import digest_of_sources
 print(digest_of_sources("poplite.simulator.compiled_parts"))
 """
 

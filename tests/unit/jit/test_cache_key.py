@@ -23,7 +23,7 @@ from helpers.depth import deep, thinned
 from helpers.running import python, words_of
 from helpers.source_tree import MODULES, statements_in, tree_of
 from poplite.jit import digest, object_cache
-from poplite.jit.object_cache import _CHOICES, _in_text, modules_behind
+from poplite.jit.cache_key import _CHOICES, _in_text, modules_behind
 from poplite.simulator import compiled_parts
 from poplite.vertex.compute.identity import code_identity
 
@@ -314,13 +314,13 @@ MAKERS = ("poplite.simulator.compiled_parts", "poplite.simulator.pricing.class_s
 WATCH = """
 import importlib, sys
 import poplite.jit
-import poplite.jit.object_cache as objects
+import poplite.jit.cache_key as key
 build = importlib.import_module("poplite.jit.build")
 
 from poplite.jit import side_by_side
 from poplite.jit.build import Job
 
-behind, named, watched, kept = {}, objects.digest, Job.content, build.kept_text
+behind, named, watched, kept = {}, key.digest, Job.content, build.kept_text
 
 def digest(makers, *parts):
     name = named(makers, *parts)
@@ -334,7 +334,7 @@ def watch(name, make):
         return make()
     finally:
         sys.setprofile(None)
-        from poplite.jit.object_cache import modules_behind
+        from poplite.jit.cache_key import modules_behind
         hashed = set(modules_behind(*behind[name]))
         packages = {m for m in sys.modules if hasattr(sys.modules[m], "__path__")}
         used = ran | set(sys.modules) - loaded - packages
@@ -343,7 +343,7 @@ def watch(name, make):
         made.add(behind[name])
 
 made = set()
-poplite.jit.digest = objects.digest = build.digest = digest
+poplite.jit.digest = key.digest = build.digest = digest
 side_by_side.processors = lambda: 1
 Job.content = lambda job: watch(job.name, lambda: watched(job))
 build.kept_text = lambda name, make: kept(name, lambda: watch(name, make))
