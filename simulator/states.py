@@ -42,7 +42,7 @@ import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
 from poplite.codec.archive import MANIFEST, ArrayReader, undamaged, unpacked, write_members
-from poplite.codec.loading import Format, Malformed, shown
+from poplite.codec.file_formats import STATES, Malformed, shown
 from poplite.errors import FileLoadError
 from poplite.executable import encoding as op
 from poplite.executable.executable import Executable, constants_of, digest, meaning_of, program_rows
@@ -90,8 +90,6 @@ class SavedState:
     streams: Mapping[str, list[int | None]]
     loaded: tuple[str, ...]
 
-
-STATES = Format("poplite state", (2,), "a state of an engine", "engine.save_state(path)")
 
 CHUNK_BYTES = 1 << 26
 """Number of bytes that are read or written at a time."""

@@ -24,7 +24,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from poplite.codec.loading import (
+from poplite.codec.file_formats import (
     Format,
     Malformed,
     add_room,

@@ -31,7 +31,7 @@ import numpy as np
 
 from poplite.arrays.series import Listed, Steps, coalesce
 from poplite.codec.archive import DTYPE_NAMES, ArrayReader, ArrayWriter
-from poplite.codec.loading import Malformed, at, check_room, shown
+from poplite.codec.file_formats import Malformed, at, check_room, shown
 from poplite.errors import PopliteError
 from poplite.source import Line, SourceLocation, shortest
 from poplite.types import ELEMENT_TYPES, ElementType
@@ -123,7 +123,7 @@ def decoded(coder: Coder, data: Json, of: Reader) -> Any:
     >>> of = Reader(ArrayReader({}), (), (), ())
     >>> decoded(ItemsCoder(list, ScalarCoder(int)), [1, 2, "x"], of)
     Traceback (most recent call last):
-    poplite.codec.loading.Malformed: [2]: 'x' is not of type int
+    poplite.codec.file_formats.Malformed: [2]: 'x' is not of type int
     """
     looks = of.looks
     try:

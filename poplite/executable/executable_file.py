@@ -34,7 +34,14 @@ from poplite.codec.codec import (
     lines_of,
     written_locations,
 )
-from poplite.codec.loading import Format, Malformed, add_room, at
+from poplite.codec.file_formats import (
+    CHECKED_FORMAT,
+    EXECUTABLES,
+    UNCHECKED_FORMAT,
+    Malformed,
+    add_room,
+    at,
+)
 from poplite.cost.step_cost import PhaseCost
 from poplite.errors import (
     ElementTypeError,
@@ -85,15 +92,6 @@ EXECUTABLE_CODEC = Codec(
 )
 
 
-FORMAT, UNCHECKED_FORMAT = 7, 8
-"""Format numbers. Programs with `checks="none"` have a separate number, so that a version of
-poplite that does not support them rejects them."""
-
-EXECUTABLES = Format(
-    "poplite executable", (FORMAT, UNCHECKED_FORMAT), "an executable", "executable.save(path)"
-)
-
-
 @no_collection()  # no objects can be freed
 def save(executable: Executable, path: str | os.PathLike[str]) -> None:
     """Write an executable to a file; see `Executable.save`."""
@@ -108,7 +106,7 @@ def save(executable: Executable, path: str | os.PathLike[str]) -> None:
         "tile_sets": written_tile_sets(to),
         "executable": data,
     }
-    number = UNCHECKED_FORMAT if executable.checks == "none" else FORMAT
+    number = UNCHECKED_FORMAT if executable.checks == "none" else CHECKED_FORMAT
     text = EXECUTABLES.text(manifest, str(place), number)
     with replacing(place, "program.poplite") as file:
         write_archive(file, text, to.arrays)

@@ -39,7 +39,7 @@ from poplite.codec.codec import (
     decoded_locations,
     written_locations,
 )
-from poplite.codec.loading import Format, Malformed, add_room, at, shown, take_room
+from poplite.codec.file_formats import GRAPHS, Malformed, add_room, at, shown, take_room
 from poplite.errors import ControlProgramError, PopliteError
 from poplite.executable.executable_file import VertexSource
 from poplite.executable.graph_references import (
@@ -504,8 +504,6 @@ _MADE_BY: dict[type[Program], Callable[..., Program]] = {
 
 
 # -- graphs ----------------------------------------------------------------------------------------
-
-GRAPHS = Format("poplite graph", (2,), "a graph", "graph.save(path, programs)")
 
 PARTS: dict[str, Any] = {
     "target": Target,

@@ -36,7 +36,7 @@ import numpy as np
 from poplite.arrays.series import Dim, coalesce, pack, row_major
 from poplite.codec.archive import ArrayReader, ArrayWriter
 from poplite.codec.codec import GRAPHS, WHOLE, Coder, Json, PartsCoder, Reader, Writer, coder_of
-from poplite.codec.loading import Malformed, at, check_room, shown
+from poplite.codec.file_formats import Malformed, at, check_room, shown
 from poplite.errors import ControlProgramError
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.series import Series, Steps, coalesce, compact, pack
-from poplite.codec.loading import Malformed, check_room, take_room
+from poplite.codec.file_formats import Malformed, check_room, take_room
 from poplite.errors import FileLoadError, VertexCompileError, VertexDefinitionError
 from poplite.executable.executable_file import (
     LIBRARY,

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Listed, Series, limits
-from poplite.codec.loading import Malformed, at, shown
+from poplite.codec.file_formats import Malformed, at, shown
 from poplite.cost.step_cost import StepCost, VertexCosts
 from poplite.executable import encoding as op
 from poplite.executable.encoding import COUNT_WORD, PIECE_WORDS, RECORD_WORDS, Code, Moves

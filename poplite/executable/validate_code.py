@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64, repeated
-from poplite.codec.loading import Malformed, check_room
+from poplite.codec.file_formats import Malformed, check_room
 from poplite.executable import encoding as op
 from poplite.executable.encoding import (
     COUNT_WORD,

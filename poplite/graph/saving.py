@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeAlias
 
 import numpy as np
 
-from poplite.codec.loading import Malformed, parsed_json
+from poplite.codec.file_formats import Malformed, parsed_json
 from poplite.errors import (
     ElementTypeError,
     Enumeration,

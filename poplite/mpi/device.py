@@ -32,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
-from poplite.codec.loading import Malformed
+from poplite.codec.file_formats import STATES, Malformed
 from poplite.compile.options import EngineOptions
 from poplite.errors import Absent, ControlProgramError, DeviceRuntimeError, InvalidOption
 from poplite.executable import encoding as op
@@ -518,7 +518,7 @@ class StatesOnRanks:
         """Read a file on rank 0; if rank 0 rejects it, all ranks do."""
         name = str(checked_path(path, _LOAD, "run.state"))
         self._loaded.check_idle(_LOAD)
-        with states.STATES.loading(repr(name)), ExitStack() as stack:
+        with STATES.loading(repr(name)), ExitStack() as stack:
 
             def checked() -> tuple[states.StateFile, states.Taken]:
                 file = stack.enter_context(states.reading(name))

@@ -62,7 +62,7 @@ from poplite.codec.codec import (
     lines_of,
     objects_by_names,
 )
-from poplite.codec.loading import Format, Malformed, add_room, at, check_room, parsed_json
+from poplite.codec.file_formats import REPORTS, Malformed, add_room, at, check_room, parsed_json
 from poplite.jit.build import no_collection
 from poplite.machine.target import MOST_TILES
 from poplite.report.per_tile import BYTES_A_PAIR, PerPair, PerPiece, PerTile, TilePerPiece
@@ -533,9 +533,6 @@ def _of_range(first: int, last: int) -> TileSet:
 
 
 # -- reports ---------------------------------------------------------------------------------------
-
-REPORTS = Format("report", (6,), "a report", "report.save(path)", ("poplite", "version"))
-"""The version increases when the meaning of a field changes."""
 
 TABLES, LINES, TILE_SETS = "tables", "lines", "tile_sets"
 

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
-from poplite.codec.loading import Malformed
+from poplite.codec.file_formats import Malformed
 from poplite.errors import UnknownName, did_you_mean
 from poplite.frozen import frozen
 from poplite.text import clipped, fitted

@@ -452,7 +452,8 @@ class Report(Displayed):
             FileLoadError: if there is no such file, or it is not a report.
         """
         name = str(checked_path(path, "Report.load", "run.json"))
-        from poplite.report.json_form import REPORTS, from_json
+        from poplite.codec.file_formats import REPORTS
+        from poplite.report.json_form import from_json
 
         with REPORTS.loading(repr(name)):
             content = read_content(name)

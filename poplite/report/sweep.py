@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from poplite.codec.archive import ArrayReader
 from poplite.codec.codec import Codec, Coder, Json, Reader, Writer, decoded
-from poplite.codec.loading import Format, Malformed, add_room, parsed_json, shown
+from poplite.codec.file_formats import SWEEPS, Malformed, add_room, parsed_json, shown
 from poplite.errors import (
     ControlProgramError,
     ElementTypeError,
@@ -305,10 +305,6 @@ class SavedSweep:
     measured: Mapping[str, list[float]]
     error: list[str]
 
-
-SWEEPS = Format(
-    "sweep", (2,), "a sweep", "pl.sweep(build, grid).save(path)", ("poplite", "version")
-)
 
 _CODER = Codec({Scalar: _ParameterCoder(), float: _MeasureCoder()}).coder_of(SavedSweep)
 

@@ -19,7 +19,7 @@ from functools import cache
 from typing import Any, NamedTuple, get_args, get_type_hints
 
 from poplite.arrays.series import Listed, Steps, limits
-from poplite.codec.loading import Malformed, at
+from poplite.codec.file_formats import Malformed, at
 from poplite.machine.target import Target
 from poplite.report.per_tile import PerTile
 from poplite.report.program_tree import Program, num_steps

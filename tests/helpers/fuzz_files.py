@@ -37,7 +37,7 @@ import numpy as np
 
 from helpers.mutated_files import mutated, report_forms
 from poplite import ops
-from poplite.codec.loading import LEAST_BYTES
+from poplite.codec.file_formats import LEAST_BYTES
 from poplite.compile.compiler import compile_graph
 from poplite.errors import (
     FileLoadError,

@@ -18,7 +18,7 @@ from helpers.depth import examples
 from helpers.mutated_files import report_forms
 from poplite.codec.archive import ArrayReader
 from poplite.codec.codec import Reader
-from poplite.codec.loading import Malformed
+from poplite.codec.file_formats import Malformed
 from poplite.report import Report, compilation, execution, memory, report as whole
 from poplite.report.json_form import MOST, PerTileCoder
 from poplite.report.memory import (

@@ -20,10 +20,9 @@ from helpers.depth import examples
 from poplite.arrays.series import Listed, Series, Steps, compact
 from poplite.codec.archive import HEADER_BYTES, MANIFEST, ArrayReader
 from poplite.codec.codec import Codec, Reader, Writer, coder_of, decoded
-from poplite.codec.loading import BYTES_A_BYTE, LEAST_BYTES, SMALL_BYTES, Malformed
+from poplite.codec.file_formats import BYTES_A_BYTE, GRAPHS, LEAST_BYTES, SMALL_BYTES, Malformed
 from poplite.errors import ControlProgramError
 from poplite.executable import graph_vertices
-from poplite.executable.graph_file import GRAPHS
 from poplite.executable.graph_vertices import MOST_EDGES
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import Vectors
@@ -458,7 +457,7 @@ def test_rows_of_many_variables_in_any_order_are_no_fault(tmp_path: Path) -> Non
 
 
 def test_memory_that_stays_is_added_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("poplite.codec.loading.LEAST_BYTES", 1 << 20)
+    monkeypatch.setattr("poplite.codec.file_formats.LEAST_BYTES", 1 << 20)
     graph = pl.Graph(pl.Target(tiles=4))
     for number in range(8):
         x = graph.add_variable(pl.INT, (8,), f"x{number}", mapping="linear")

@@ -25,7 +25,7 @@ import poplite as pl
 from helpers.depth import deep, thinned
 from helpers.running import python
 from poplite.codec.codec import ArrayCoder, coder_of
-from poplite.codec.loading import Format, Malformed
+from poplite.codec.file_formats import Format, Malformed
 from poplite.executable import encoding as op
 from poplite.executable.encoding import Moves
 from poplite.executable.executable import Executable

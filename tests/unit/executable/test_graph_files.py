@@ -20,7 +20,7 @@ from helpers.depth import examples
 from helpers.fuzz_files import program as program_with_everything
 from helpers.made import tiles_made
 from helpers.mutated_files import mutated
-from poplite.codec import loading
+from poplite.codec import file_formats
 from poplite.testing.strategies import tensors
 
 T = TypeVar("T")
@@ -626,7 +626,7 @@ def test_what_cannot_be(told: str) -> None:
 def test_blocks_of_a_compute_set_share_the_memory_of_their_file(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(loading, "LEAST_BYTES", 0)
+    monkeypatch.setattr(file_formats, "LEAST_BYTES", 0)
     graph = pl.Graph(pl.Target(tiles=1))
     x = graph.add_variable(pl.INT, (1 << 12,), "x", mapping=0)
     cs = graph.add_compute_set("cs")

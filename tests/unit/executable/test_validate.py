@@ -14,7 +14,7 @@ import pytest
 
 import poplite as pl
 from helpers.depth import thinned
-from poplite.codec.loading import Malformed
+from poplite.codec.file_formats import Malformed
 from poplite.executable import encoding as op
 from poplite.executable.executable import Executable
 from poplite.executable.program_trees import ControlFlow, Unstructured, program_trees

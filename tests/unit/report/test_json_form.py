@@ -15,7 +15,7 @@ from helpers.depth import examples
 from poplite.arrays.series import Listed, Rising, Runs, Series, Steps, compact, constant
 from poplite.codec.archive import ArrayReader
 from poplite.codec.codec import ItemsCoder, Json, Reader, Writer, decoded
-from poplite.codec.loading import Malformed
+from poplite.codec.file_formats import Malformed
 from poplite.report import json_form
 from poplite.report.json_form import (
     FARTHEST,

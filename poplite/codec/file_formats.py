@@ -1,4 +1,4 @@
-"""Loading untrusted files in bounded memory.
+"""The formats of saved files, with their versions; untrusted files are read in bounded memory.
 
 A `Format` is a kind of file.  Its header, the kind and number of the format, is checked first.
 Invalid contents raise `Malformed`, which is reported as a `FileLoadError`.
@@ -184,6 +184,31 @@ def _age_objects() -> None:
         gc.unfreeze()
 
 
+# -- kinds of files -------------------------------------------------------------------------------
+
+CHECKED_FORMAT, UNCHECKED_FORMAT = 7, 8
+"""Format numbers. Programs with `checks="none"` have a separate number, so that a version of
+poplite that does not support them rejects them."""
+
+EXECUTABLES = Format(
+    "poplite executable",
+    (CHECKED_FORMAT, UNCHECKED_FORMAT),
+    "an executable",
+    "executable.save(path)",
+)
+
+GRAPHS = Format("poplite graph", (2,), "a graph", "graph.save(path, programs)")
+
+REPORTS = Format("report", (6,), "a report", "report.save(path)", ("poplite", "version"))
+"""The version increases when the meaning of a field changes."""
+
+SWEEPS = Format(
+    "sweep", (2,), "a sweep", "pl.sweep(build, grid).save(path)", ("poplite", "version")
+)
+
+STATES = Format("poplite state", (2,), "a state of an engine", "engine.save_state(path)")
+
+
 # -- memory ----------------------------------------------------------------------------------------
 
 
@@ -232,7 +257,7 @@ def parsed_json(
     {'tiles': [1, 2]}
     >>> parsed_json("[" + 1_000_000 * "[]," + "[]]")
     Traceback (most recent call last):
-    poplite.codec.loading.Malformed: it has 1,000,002 lists and 0 objects in 3,000,004 characters
+    poplite.codec.file_formats.Malformed: it has 1,000,002 lists and 0 objects in 3,000,...
     """
     try:
         text = text.decode() if isinstance(text, bytes) else text
