@@ -24,6 +24,7 @@ from poplite.errors import AbsentMember, ControlProgramError, ElementTypeError, 
 from poplite.text import clipped
 
 T = TypeVar("T", bound=type)
+F = TypeVar("F", bound=Callable[..., Any])
 
 Face = tuple[list[str], Callable[[str], object], Callable[[], list[str]]]
 """`__all__`, `__getattr__` and `__dir__` of a package."""
@@ -243,6 +244,59 @@ def signature_text(function: Callable[..., Any], owners: int = 0) -> str:
     """Return the signature of a function as text, without annotations."""
     parameters = list(inspect.signature(function).parameters.values())[owners:]
     return str(inspect.Signature([each.replace(annotation=each.empty) for each in parameters]))
+
+
+def arguments_of(*models: Callable[..., Any]) -> Callable[[F], F]:
+    """Complete a docstring with the Args of other functions, and with Raises if it has none.
+
+    >>> def double(x):
+    ...     '''Return twice a number.
+    ...
+    ...     Args:
+    ...         x: a number.
+    ...     '''
+    >>> @arguments_of(double)
+    ... def triple(x):
+    ...     '''Return three times a number.'''
+    >>> print(triple.__doc__)
+    Return three times a number.
+    <BLANKLINE>
+    Args:
+        x: a number.
+    """
+
+    def completed(function: F) -> F:
+        text, example = _before_example(inspect.cleandoc(function.__doc__ or ""))
+        known: dict[str, str] = {}  # the description of each parameter, and the errors
+        for model in models:
+            theirs, _ = _before_example(inspect.cleandoc(model.__doc__ or ""))
+            sections = dict(_SECTION.findall(f"{theirs}\n"))
+            known |= {
+                _NAME_OF.sub("", e.split(":")[0]): e for e in _ENTRY.findall(sections["Args"])
+            }
+            known["Raises:"] = sections.get("Raises", "")
+        names = inspect.signature(function).parameters
+        args = "".join(known[name] for name in names if name in known)
+        head, *rest = re.split("^(?=Returns:|Raises:)", text, maxsplit=1, flags=re.MULTILINE)
+        parts = [head, f"Args:\n{args}", *rest]
+        if known["Raises:"] and not re.search("^Raises:", text, re.MULTILINE):
+            parts.append(f"Raises:\n{known['Raises:']}")
+        if text:  # Python may have been told to omit it
+            function.__doc__ = "\n\n".join([*(each.rstrip() for each in parts), example]).rstrip()
+        return function
+
+    return completed
+
+
+def _before_example(text: str) -> tuple[str, str]:
+    """Return a docstring up to its example, and the example."""
+    before, _, example = text.partition(">>>")
+    return before.rstrip(), f">>>{example}" if example else ""
+
+
+_SECTION = re.compile(r"^(Args|Raises):\n((?: .*\n|\n(?= ))+)", re.MULTILINE)
+_NAME_OF = re.compile(r"\W")
+_ENTRY = re.compile(r"^    \w.*\n(?:     .*\n)*", re.MULTILINE)
 
 
 def _shortest_call(called: str, function: Callable[..., Any], owners: int) -> str:

@@ -89,7 +89,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command with the given arguments, or with those of the process.
 
     The exit code is 0 on success, 1 after a user's error, 130 after an interrupt from the keyboard.
-    SystemExit is raised with 2 for a wrong command line, with 0 after `--help` and `--version`.
+
+    Args:
+        argv: the arguments, without the command's name.
+
+    Raises:
+        SystemExit: with 2 for a wrong command line, with 0 after `--help` and `--version`.
 
     >>> main(["export", "no_such_file.py:build", "exported"])
     1

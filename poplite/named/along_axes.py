@@ -30,6 +30,7 @@ from poplite.named.axes import (
 from poplite.named.changed_axes import only_axis, spelled
 from poplite.named.op import Op, as_op, nodes_below, texts_of, written_as
 from poplite.named.tensors import Gradient, Keep, PlacedByHint
+from poplite.public import arguments_of
 from poplite.text import amount, clipped, of_type, why_not_called
 from poplite.types import BOOL, FLOAT, INT, UNSIGNED_INT
 from poplite.vertex.fields import Field
@@ -158,6 +159,7 @@ def sum(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> O
     return _reduce("add", x, reduction_axes, out_axes, "sum")
 
 
+@arguments_of(sum)
 def prod(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
     """Return the product along axes; without elements it is 1. See `sum`.
 
@@ -172,6 +174,7 @@ def prod(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> 
     return _reduce("mul", x, reduction_axes, out_axes, "prod")
 
 
+@arguments_of(sum)
 def max(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:  # noqa: A001
     """Return the largest element along axes, none of which may have length 0. See `sum`.
 
@@ -187,6 +190,7 @@ def max(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> O
     return _reduce("max", x, reduction_axes, out_axes, "max")
 
 
+@arguments_of(sum)
 def min(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:  # noqa: A001
     """Return the smallest element along axes, none of which may have length 0. See `sum`.
 
@@ -202,6 +206,7 @@ def min(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> O
     return _reduce("min", x, reduction_axes, out_axes, "min")
 
 
+@arguments_of(sum)
 def all(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:  # noqa: A001
     """Return whether all elements along axes are true. See `sum`.
 
@@ -217,6 +222,7 @@ def all(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> O
     return _reduce("logical_and", x, reduction_axes, out_axes, "all")
 
 
+@arguments_of(sum)
 def any(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:  # noqa: A001
     """Return whether any element along axes is true. See `sum`.
 
@@ -247,6 +253,7 @@ class Count(Op):
         self.counted: Axes = counted
 
 
+@arguments_of(sum)
 def mean(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
     """Return the mean along axes, none of which may have length 0. See `sum`.
 
@@ -268,6 +275,7 @@ def mean(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> 
     return _written("mean", made if operand.dtype is None else as_type(made, operand.dtype), out)
 
 
+@arguments_of(sum)
 def variance(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
     """Return the mean squared difference from the mean along axes. See `sum`.
 
@@ -287,6 +295,7 @@ def variance(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None)
     )
 
 
+@arguments_of(sum)
 def squared_L2(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
     """Return the sum of squares along axes. See `sum`.
 
@@ -304,6 +313,7 @@ def squared_L2(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = Non
     return _written("squared_L2", _reduce("add", squares, reduced, None, "squared_L2"), out)
 
 
+@arguments_of(sum)
 def L2_norm(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
     """Return the square root of the sum of squares along axes. See `sum`.
 
@@ -326,6 +336,7 @@ def L2_norm(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) 
     )
 
 
+@arguments_of(sum)
 def L1_norm(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
     """Return the sum of absolute values along axes. See `sum`.
 
@@ -349,6 +360,7 @@ def _written(name: str, made: Op, out: Axes | None) -> Op:
     return made if out is None else written_as(name, shaping.axes_with_order(made, out))
 
 
+@arguments_of(sum)
 def argmax(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
     """Return the position of the largest element along one axis, the first if several: INT.
 
@@ -366,6 +378,7 @@ def argmax(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -
     return _extreme("argmax", x, reduction_axes, out_axes)
 
 
+@arguments_of(sum)
 def argmin(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
     """Return the position of the smallest element along one axis, the first if several: INT.
 
@@ -523,6 +536,10 @@ def softmax(x: Any, axes: AxesLike) -> Op:
 
 def log_softmax(x: Any, axes: AxesLike) -> Op:
     """Return the logarithm of `softmax`, computed without taking the logarithm of 0.
+
+    Args:
+        x: a tensor of FLOAT or HALF.
+        axes: the axes along which the exponentials sum to 1.
 
     Raises:
         whatever `softmax` raises.

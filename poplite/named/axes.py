@@ -663,6 +663,9 @@ def paired_axes(items: list[Axis], axes: Axes) -> Axes:
 def make_axes(items: AxesLike = ()) -> Axes:
     """Return axes from a list of them, or from a dictionary of names and lengths.
 
+    Args:
+        items: axes, in order; or a dictionary of names and lengths.
+
     Raises:
         DuplicateAxisError: for an axis that occurs twice, or two axes with the same name.
         AxisError: for anything else that is not an axis.

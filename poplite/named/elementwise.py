@@ -259,6 +259,9 @@ def strict(is_strict: bool = True) -> Iterator[None]:
     Such an operation makes an outer product, usually by mistake. Write an intended outer product
     with `ng.broadcast`.
 
+    Args:
+        is_strict: whether they are rejected; False allows them again in an inner block.
+
     >>> import poplite.named as ng
     >>> x, y = (ng.placeholder([ng.make_axis(3, name)], name=name.lower()) for name in "HW")
     >>> with strict():
@@ -481,6 +484,9 @@ def safelog(x: Any) -> Op:
 
     Source: nGraph's `safelog`, which keeps log(0) finite.
 
+    Args:
+        x: a tensor of FLOAT or HALF.
+
     Raises:
         ElementTypeError: for elements that are not FLOAT or HALF.
 
@@ -522,6 +528,9 @@ class StopGradient(Op):
 
 def stop_gradient(x: Any) -> Op:
     """Return x, which derivatives treat as a constant.
+
+    Args:
+        x: a tensor.
 
     >>> import poplite.named as ng
     >>> x = ng.variable([ng.make_axis(3, "H")], name="x")

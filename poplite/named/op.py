@@ -503,6 +503,9 @@ LABELS: list[Mapping[str, str]] = []
 def metadata(**labels: str) -> Iterator[None]:
     """Label every operation that is created inside a block.
 
+    Args:
+        **labels: a text for each label.
+
     >>> import poplite.named as ng
     >>> x = ng.placeholder([ng.make_axis(3, "H")])
     >>> with metadata(layer="first"):

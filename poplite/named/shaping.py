@@ -126,6 +126,11 @@ def with_axes_order(operand: Op, axes: AxesLike, what: str) -> Op:
 def expand_dims(x: Any, axis: Axis, pos: int = 0) -> Op:
     """Return x repeated along one more axis, at a position; x itself if it already has the axis.
 
+    Args:
+        x: a tensor or a number.
+        axis: the axis along which it is repeated.
+        pos: its position among the axes of the result.
+
     Raises:
         AxisError: for a position out of range.
 
@@ -184,6 +189,10 @@ def _relabelled(operand: Op, axes: AxesLike, what: str) -> Op:
 def map_roles(x: Any, axes_map: AxesMap) -> Op:
     """Return x with axes renamed by a map; axes that it does not name stay.
 
+    Args:
+        x: a tensor.
+        axes_map: an `ng.AxesMap`, with the new axis for each name.
+
     Raises:
         AxisError: if `axes_map` is not an `AxesMap`.
         AxisLengthError: if a new axis has a different length.
@@ -208,6 +217,10 @@ def map_roles(x: Any, axes_map: AxesMap) -> Op:
 def cast_role(x: Any, axes: AxesLike) -> Op:
     """Return x with other axes in place of its own, with the lengths that x has.
 
+    Args:
+        x: a tensor.
+        axes: the new axes, one for each axis of x, in its order.
+
     Raises:
         AxisError: for the wrong number of axes.
 
@@ -230,6 +243,10 @@ def _as_long(new: Axis, own: Axis) -> Axis:
 
 def axes_by_role(x: Any, roles: Any) -> Op:
     """Return x with its axes in the order of their roles, with length 1 for missing roles.
+
+    Args:
+        x: a tensor.
+        roles: the roles, in the order of the result's axes.
 
     Raises:
         DuplicateAxisError: if two axes have the same role.
@@ -274,6 +291,10 @@ def unflatten(x: Any, axis: Axis | None = None) -> Op:
     """Return x with a flattened axis replaced by its parts; by default, all flattened axes.
 
     A slice of a flattened axis is not flattened, unless it has all indices in order.
+
+    Args:
+        x: a tensor.
+        axis: the flattened axis.
 
     Raises:
         AxisError: for an axis that is not flattened.
@@ -384,6 +405,11 @@ def tensor_slice(x: Any, slices: Sequence[Part], axes: AxesLike = None) -> Op:
 
 def slice_along_axis(x: Any, axis: Axis, index: int) -> Op:
     """Return one index along an axis: a tensor without the axis.
+
+    Args:
+        x: a tensor.
+        axis: one of its axes.
+        index: the index along the axis; negative ones count from the end.
 
     Raises:
         MissingAxisError: for an axis that x lacks.

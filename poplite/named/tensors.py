@@ -450,6 +450,9 @@ class Gradient(Op):
 def keep(x: Any) -> Op:
     """Return x, stored where it is computed, even if recomputing it would be cheaper.
 
+    Args:
+        x: a tensor.
+
     >>> import poplite.named as ng
     >>> x = ng.placeholder([ng.make_axis(3, "H")], name="x")
     >>> device = ng.make_transformer(tiles=2)

@@ -14,6 +14,7 @@ Source: NumPy's functions of these names; PopLibs, `popops/ElementWise.hpp`.
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Iterable, Sequence as List
 from operator import index as whole_number
@@ -23,6 +24,7 @@ import poplite.ops.operands as checks
 from poplite.errors import ElementTypeError, InvalidOption, SizeOverflowError, TensorCreationError
 from poplite.expr.build import apply, as_expr, cast as _cast, iota as _iota
 from poplite.expr.operand import Operand
+from poplite.expr.operations import OPERATIONS
 from poplite.expr.tree import Expr
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.arguments import no_tensor
@@ -42,16 +44,6 @@ def add(a: Operand | float, b: Operand | float) -> Expr:
     """Return `a + b`; integers wrap.
 
     PopLibs: `Add`.
-
-    Args:
-        a: a tensor, an expression or a number, which takes the element type of the other operand.
-        b: the same; shapes are broadcast as in NumPy.
-
-    Raises:
-        ElementTypeError: for different element types, a type that has no such operation, or two
-            numbers.
-        SizeOverflowError: for a number that the type cannot hold.
-        TensorCreationError: for shapes that do not broadcast.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
@@ -655,10 +647,6 @@ def select(a: Operand | float, b: Operand | float, predicate: Operand) -> Expr:
 
     PopLibs: `Select`, with the predicate last; `where` has NumPy's order.
 
-    Raises:
-        ElementTypeError: for a predicate that is not BOOL, two numbers, and as in `ops.add`.
-        TensorCreationError: for shapes that cannot be broadcast.
-
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
     >>> select(x, 0, x > 0)
@@ -669,10 +657,6 @@ def select(a: Operand | float, b: Operand | float, predicate: Operand) -> Expr:
 
 def where(predicate: Operand, a: Operand | float, b: Operand | float) -> Expr:
     """Return `a` where the predicate is true, else `b`: `select` in NumPy's order.
-
-    Raises:
-        ElementTypeError: as in `select`.
-        TensorCreationError: as in `select`.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
@@ -1356,7 +1340,13 @@ def tril(x: Operand, k: int = 0) -> Expr:
 def triu(x: Operand, k: int = 0) -> Expr:
     """Return the upper triangle of the last two dimensions, with 0 below it: `numpy.triu`.
 
-    Arguments and errors are those of `tril`; `k` is the first diagonal that is kept.
+    Args:
+        x: a tensor or an expression of rank 2 or more.
+        k: the first diagonal that is kept: 0 is the main one, positive ones are above it.
+
+    Raises:
+        TensorCreationError: for a rank below 2.
+        PopliteError: for a k that is not a whole number, or an x that is not an operand.
 
     >>> import poplite as pl
     >>> triu(pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")).shape
@@ -1501,3 +1491,52 @@ def _triangle(what: str, x: Operand, k: int) -> tuple[Expr, Expr, int]:
         )
     limit = max(shape[-2:])
     return iota((shape[-2], 1)), iota((shape[-1],)), max(-limit, min(by, limit))
+
+
+# -- docstrings ------------------------------------------------------------------------------------
+
+
+_NAMED = {"clip": "clamp", "where": "select"}
+"""The operations of functions that have other names."""
+
+_KINDS = {"float": "HALF, FLOAT", "int": "an integer type", "bool": "BOOL"}
+
+
+def _operands(names: list[str], types: str) -> list[str]:
+    """Return the descriptions of the operands of an elementwise function."""
+    made = [f"{name}: the same, of the same type; shapes are broadcast." for name in names]
+    first = names.index("a") if "predicate" in names else 0
+    number = ", or a number, which takes the type of the others" if len(names) > 1 else ""
+    made[first] = f"{names[first]}: a tensor or an expression of {types}{number}."
+    if "predicate" in names:
+        made[names.index("predicate")] = "predicate: a tensor or an expression of BOOL."
+    return made
+
+
+def _sections(function: Any) -> str:
+    """Return the Args and Raises of an elementwise function, which follow from its operation."""
+    operation = OPERATIONS[_NAMED.get(function.__name__, function.__name__)]
+    kinds = ", ".join(text for kind, text in _KINDS.items() if kind in operation.text)
+    names = [*inspect.signature(function).parameters]
+    raises = ["ElementTypeError: for another element type, or a number."]
+    if len(names) > 1:
+        raises = [
+            "ElementTypeError: for different or other element types, or numbers alone.",
+            "SizeOverflowError: for a number that the type cannot hold.",
+            "TensorCreationError: for shapes that cannot be broadcast.",
+        ]
+    operands = _operands(names, " or ".join(kinds.rsplit(", ", 1)))
+    parts = (["Args:", *operands], ["Raises:", *raises])
+    return "".join("\n    ".join(lines) + "\n\n" for lines in parts)
+
+
+def _complete_docstrings() -> None:
+    """Add Args and Raises to the docstrings of the elementwise functions, before the examples."""
+    for name in (*OPERATIONS, *_NAMED):
+        function = globals()[name]
+        if function.__doc__:  # Python may have been told to omit it
+            text, _, example = inspect.cleandoc(function.__doc__).partition(">>>")
+            function.__doc__ = f"{text}{_sections(function)}>>>{example}"
+
+
+_complete_docstrings()

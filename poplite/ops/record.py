@@ -26,6 +26,7 @@ from poplite.ops.fuse.storing import Root, distinct
 from poplite.ops.operands import FLOATS, Given
 from poplite.program import Sequence as Steps, recording
 from poplite.program.control import check_graph
+from poplite.public import arguments_of
 from poplite.source import SourceLocation, here, lines_as
 from poplite.text import amount, clipped, of_type
 from poplite.types import BOOL
@@ -411,6 +412,7 @@ def fill(
     return store(target, value, name, program, "ops.fill")
 
 
+@arguments_of(fill)
 def zero(target: Tensor, *, name: str = "zero", program: Steps | None = None) -> Tensor:
     """Record a step that stores 0, or False, in all elements of a tensor; see `fill`.
 

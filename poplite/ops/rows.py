@@ -54,6 +54,7 @@ from poplite.ops.sorting import (
 )
 from poplite.program import Execute, Sequence
 from poplite.program.recording import RecordedSteps as Block
+from poplite.public import arguments_of
 from poplite.types import FLOAT, HALF, LONGLONG, UNSIGNED_INT
 from poplite.vertices import order as library, scans
 from poplite.vertices.slices import PackUnique, TakeRanks, pack_slots, rank_slots
@@ -359,6 +360,7 @@ def cumulative_sum(
     return _running("ops.cumulative_sum", vertices, x, dim, exclusive, name, program)
 
 
+@arguments_of(cumulative_sum)
 def cumulative_product(
     x: Operand,
     dim: int | None = -1,

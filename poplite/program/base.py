@@ -615,6 +615,9 @@ class Step:
 def walk(program: Program) -> Iterator[Step]:
     """Yield every step of a program; those of a shared sub-tree occur in each of its places.
 
+    Args:
+        program: the root of the tree.
+
     >>> from poplite.graph import Graph
     >>> from poplite.program import Execute, Repeat, Sequence
     >>> blur = Execute(Graph().add_compute_set("blur"))
@@ -629,6 +632,9 @@ def distinct_steps(program: Program) -> Iterator[Step]:
 
     The time depends on the number of distinct sub-trees, not on how often they are shared.
 
+    Args:
+        program: the root of the tree.
+
     >>> from poplite.graph import Graph
     >>> from poplite.program import Execute, Sequence
     >>> blur = Execute(Graph().add_compute_set("blur"))
@@ -640,6 +646,9 @@ def distinct_steps(program: Program) -> Iterator[Step]:
 
 def distinct_decisions(program: Program) -> Iterator[Step]:
     """Yield every program with a predicate once, at its first place.
+
+    Args:
+        program: the root of the tree.
 
     >>> from poplite.graph import Graph
     >>> from poplite.program import Execute, If, Program, Sequence
@@ -662,6 +671,9 @@ def _steps(program: Program, once: bool) -> Iterator[Step]:
 
 def children_first(program: Program) -> list[Program]:
     """Return each distinct sub-tree once, after the sub-trees below it.
+
+    Args:
+        program: the root of the tree.
 
     >>> from poplite.program import Repeat, Sequence
     >>> children_first(Sequence(part := Repeat(2, Program()), part))

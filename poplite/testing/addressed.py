@@ -446,6 +446,9 @@ def check_intersection(one: Tensor, addresses: Int64, other: Tensor, others: Int
 def tiles_of(graph: Graph) -> Int64:
     """Return the tile at every address of a graph; -1 where there is none.
 
+    Args:
+        graph: any graph.
+
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=2))
     >>> _ = graph.add_variable(pl.INT, (2,), mapping=1), graph.add_variable(pl.INT, (2,))
@@ -712,6 +715,10 @@ def random_step(
 def random_shape(random: Random, size: int) -> tuple[int, ...]:
     """Draw a shape with a given number of elements, of rank 0 to 4.
 
+    Args:
+        random: the source of randomness.
+        size: the number of elements.
+
     >>> math.prod(random_shape(Random(0), 24))
     24
     """
@@ -732,6 +739,11 @@ def random_shape(random: Random, size: int) -> tuple[int, ...]:
 @checked
 def random_mapping(random: Random, size: int, num_tiles: int) -> list[list[tuple[int, int]]]:
     """Draw, for each tile, disjoint intervals of a flattened tensor; some elements get no tile.
+
+    Args:
+        random: the source of randomness.
+        size: the number of elements.
+        num_tiles: the number of tiles.
 
     >>> random_mapping(Random(1), 8, 2)
     [[], [(0, 1), (1, 8)]]

@@ -21,6 +21,7 @@ from poplite.errors import ArgumentKind, InvalidOption, annotated, instance_of, 
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program import Program
+from poplite.public import arguments_of
 from poplite.report import Report
 from poplite.viz.dataflow.graph import HOPS, MAX_NODES, Excerpt, dataflow_of
 from poplite.viz.dataflow.picture import DataflowPicture, dataflow_dot
@@ -574,6 +575,7 @@ def quantity_text(
     return found.text(Style(color, ascii_only, width))
 
 
+@arguments_of(quantity_text)
 @_checked
 def quantity_svg(
     report: Report,
@@ -636,6 +638,7 @@ def memory_text(
     return bars.text(Style(color, ascii_only, width))
 
 
+@arguments_of(memory_text)
 @_checked
 def memory_svg(
     report: Report, *, stack: Stack = "kind", sort: Sort = "tile", top: int = TOP
@@ -691,6 +694,7 @@ def liveness_text(
     return live_steps(report, tile, top=top).text(Style(color, ascii_only, width))
 
 
+@arguments_of(liveness_text)
 @_checked
 def liveness_svg(report: Report, tile: int | str = WORST, *, top: int | None = None) -> SvgText:
     """Draw the memory that a tile needs in each step, as SVG.
@@ -744,6 +748,7 @@ def tile_text(
     return tile_contents(report, tile, step=step).text(Style(color, ascii_only, width))
 
 
+@arguments_of(tile_text)
 @_checked
 def tile_svg(report: Report, tile: int, *, step: str | None = None) -> SvgText:
     """Draw the memory of a tile by address, and list its contents and vertices, as SVG.

@@ -61,8 +61,13 @@ class Priced:
 def slots_of(cls: type[Vertex], shapes: Int64, target: Target) -> Priced:
     """Return the slots of vertices of a class, according to their compiled code.
 
-    `shapes`, int64[shapes, words], are those of `poplite.graph.compute_sets.perf_estimates`.
-    Raises `VertexCompileError` when `compute` is outside the dialect.
+    Args:
+        cls: a vertex class.
+        shapes: int64[shapes, words], those of `poplite.graph.compute_sets.perf_estimates`.
+        target: the machine.
+
+    Raises:
+        VertexCompileError: when `compute` is outside the dialect.
 
     >>> from poplite.types import FLOAT
     >>> from poplite.vertex import InOut, Vector

@@ -253,6 +253,20 @@ def test_a_public_class_or_function_has_an_example(name: str) -> None:
     assert without == set()
 
 
+@pytest.mark.parametrize("name", [each for each in HELD if ".compat." not in each])
+def test_a_public_function_describes_each_of_its_arguments(name: str) -> None:
+    module = importlib.import_module(name)
+    functions = [each for each in module.__all__ if inspect.isfunction(getattr(module, each))]
+    without = {}
+    for each in functions:
+        args = (inspect.getdoc(getattr(module, each)) or "").partition("Args:\n")[2]
+        described = re.findall(r"^    \**(\w+)(?=[^:\n]*:)", args, re.MULTILINE)
+        missing = inspect.signature(getattr(module, each)).parameters.keys() - {*described}
+        if missing:
+            without[each] = missing
+    assert without == {}
+
+
 @pytest.mark.parametrize("name", [each for each in HELD if each.startswith("poplite.compat.")])
 def test_a_name_of_poplibs_has_a_line(name: str) -> None:
     """The site adds the link to the rules."""

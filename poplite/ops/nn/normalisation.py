@@ -22,6 +22,7 @@ from poplite.ops.operands import check_closed, check_name, count_of, the_tensor
 from poplite.ops.record import lower
 from poplite.ops.reductions.expressions import Dims, by_result, float_operand, mean, sum, variance
 from poplite.program import Sequence as Steps
+from poplite.public import arguments_of
 from poplite.source import here
 from poplite.text import clipped
 from poplite.types import FLOAT
@@ -286,6 +287,7 @@ def batch_norm_inference(
     return cast(scaled, norm.given.element_type)
 
 
+@arguments_of(batch_norm)
 def batch_statistics(x: Operand) -> ChannelStatistics:
     """Return the mean and the variance of the channels of a batch, in FLOAT.
 
@@ -404,6 +406,7 @@ def group_norm(
     return _of_groups(what, x, count_of(what, "groups", groups)).normalised(gain, bias, epsilon)
 
 
+@arguments_of(group_norm, batch_norm_gradient)
 def group_norm_gradient(
     x: Operand, gradient: Operand, groups: int, gain: Scale = 1.0, epsilon: float = 1e-5
 ) -> ChannelNormGradient:
@@ -424,6 +427,7 @@ def group_norm_gradient(
     return norm.gradients(gradient, gain, epsilon)
 
 
+@arguments_of(batch_norm)
 def instance_norm(x: Operand, gain: Scale = 1.0, bias: Scale = 0.0, epsilon: float = 1e-5) -> Expr:
     """Return each channel normalised in each sample, times a gain, plus a bias; see `batch_norm`.
 
@@ -443,6 +447,7 @@ def instance_norm(x: Operand, gain: Scale = 1.0, bias: Scale = 0.0, epsilon: flo
     return _of_groups("ops.nn.instance_norm", x, None).normalised(gain, bias, epsilon)
 
 
+@arguments_of(batch_norm_gradient)
 def instance_norm_gradient(
     x: Operand, gradient: Operand, gain: Scale = 1.0, epsilon: float = 1e-5
 ) -> ChannelNormGradient:

@@ -77,6 +77,7 @@ from poplite.ops.reductions.build import reduce_into
 from poplite.ops.reductions.plan import RemainingPartials, cheapest_levels, cycles_of
 from poplite.program import Sequence as Steps
 from poplite.program.recording import Recorder, recorder
+from poplite.public import arguments_of
 from poplite.types import FLOAT
 from poplite.vertex.vertex import Vertex
 from poplite.vertices.convolution import How, PoolMax, PoolMaxGradient, PoolSum, pooling_cycles
@@ -132,6 +133,7 @@ def max_pool(
     return _pooled(call, request, "max", request.element_type, {"x": image})
 
 
+@arguments_of(max_pool)
 def sum_pool(
     x: Operand,
     window: Number,
@@ -163,6 +165,7 @@ def sum_pool(
     return _pooled(call, request, "sum", request.element_type, {"x": image})
 
 
+@arguments_of(max_pool)
 def average_pool(
     x: Operand,
     window: Number,
@@ -305,6 +308,7 @@ def sum_pool_gradient(
     return _pooled(call, request.inverse, "sum", request.element_type, {"x": by})
 
 
+@arguments_of(sum_pool_gradient)
 def average_pool_gradient(
     gradient: Operand,
     field: Sequence[int],

@@ -38,6 +38,7 @@ from poplite.ops.operands import check_name, dimension, invalid_value
 from poplite.ops.record import lower
 from poplite.ops.reductions.expressions import by_result, float_operand, max, sum
 from poplite.program import Sequence
+from poplite.public import arguments_of
 from poplite.types import FLOAT
 
 _FAR = 16.0
@@ -435,6 +436,7 @@ def binary_cross_entropy(logits: Operand, targets: Operand) -> Expr:
     return labelled(softplus(x) - x * t, "binary_cross_entropy")
 
 
+@arguments_of(binary_cross_entropy)
 def binary_cross_entropy_gradient(logits: Operand, targets: Operand) -> Expr:
     """Return the gradient of `binary_cross_entropy` with respect to the logits: `sigmoid(x) - t`.
 
@@ -457,6 +459,14 @@ def squared_error(predictions: Operand, targets: Operand) -> Expr:
 
     PopLibs: `SUM_SQUARED_LOSS`, which returns the sum along the last dimension.
 
+    Args:
+        predictions: HALF or FLOAT of any shape.
+        targets: HALF or FLOAT; shapes are broadcast.
+
+    Raises:
+        ElementTypeError: for a type that is not floating-point.
+        TensorCreationError: for shapes that cannot be broadcast.
+
     >>> import poplite as pl
     >>> p, t = (pl.Graph().add_variable(pl.FLOAT, (4,), name) for name in "pt")
     >>> squared_error(p, t)
@@ -469,6 +479,14 @@ def squared_error(predictions: Operand, targets: Operand) -> Expr:
 
 def squared_error_gradient(predictions: Operand, targets: Operand) -> Expr:
     """Return the gradient of `squared_error` with respect to the predictions: `p - t`.
+
+    Args:
+        predictions: HALF or FLOAT of any shape.
+        targets: of the same type; shapes are broadcast.
+
+    Raises:
+        ElementTypeError: for different types, or one that is not floating-point.
+        TensorCreationError: for shapes that cannot be broadcast.
 
     >>> import poplite as pl
     >>> p, t = (pl.Graph().add_variable(pl.FLOAT, (4,), name) for name in "pt")

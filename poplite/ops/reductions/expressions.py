@@ -56,6 +56,7 @@ from poplite.ops.reductions.first_extremes import has_rows_in_order
 from poplite.ops.reductions.plan import ordered
 from poplite.program import Sequence as Steps
 from poplite.program.recording import RecordedSteps as Block, Together, graph_for, innermost, target
+from poplite.public import arguments_of
 from poplite.text import amount, clipped, integer_or_none, of_type
 from poplite.types import FLOAT, HALF, UNSIGNED_INT
 
@@ -88,6 +89,7 @@ def sum(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:  # no
     return reduction("add", x, dims, keepdims)
 
 
+@arguments_of(sum)
 def prod(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:
     """Return the product along dimensions; of no elements, 1.
 
@@ -101,6 +103,7 @@ def prod(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:
     return reduction("mul", x, dims, keepdims)
 
 
+@arguments_of(sum)
 def mean(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:
     """Return the mean of floats along dimensions: the sum, divided by the number of elements.
 
@@ -188,19 +191,6 @@ def norm(x: Operand, dims: Dims = None, *, ord: float = 2, keepdims: bool = Fals
     return labelled(cast(found, operand.element_type), "norm")
 
 
-def argmin(x: Operand, dim: int | None = None, *, keepdims: bool = False) -> Expr:
-    """Return the position of the smallest element, as UNSIGNED_INT.
-
-    Arguments and errors are those of `ops.argmax`, and so are ties and NaN.
-
-    >>> import poplite as pl
-    >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
-    >>> argmin(x, 1).shape
-    (4,)
-    """
-    return _first_position("min", x, dim, keepdims, "ops.argmin")
-
-
 def argmax(x: Operand, dim: int | None = None, *, keepdims: bool = False) -> Expr:
     """Return the position of the largest element, as UNSIGNED_INT.
 
@@ -232,6 +222,21 @@ def argmax(x: Operand, dim: int | None = None, *, keepdims: bool = False) -> Exp
     return _first_position("max", x, dim, keepdims, "ops.argmax")
 
 
+@arguments_of(argmax)
+def argmin(x: Operand, dim: int | None = None, *, keepdims: bool = False) -> Expr:
+    """Return the position of the smallest element, as UNSIGNED_INT.
+
+    Arguments and errors are those of `ops.argmax`, and so are ties and NaN.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
+    >>> argmin(x, 1).shape
+    (4,)
+    """
+    return _first_position("min", x, dim, keepdims, "ops.argmin")
+
+
+@arguments_of(sum)
 def min(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:  # noqa: A001
     """Return the smallest element along dimensions, or NaN if there is any.
 
@@ -248,6 +253,7 @@ def min(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:  # no
     return reduction("min", x, dims, keepdims)
 
 
+@arguments_of(sum)
 def max(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:  # noqa: A001
     """Return the largest element along dimensions, or NaN if there is any.
 
@@ -264,6 +270,7 @@ def max(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:  # no
     return reduction("max", x, dims, keepdims)
 
 
+@arguments_of(sum)
 def all(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:  # noqa: A001
     """Return whether all BOOL elements are true along dimensions.
 
@@ -277,6 +284,7 @@ def all(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:  # no
     return reduction("logical_and", x, dims, keepdims)
 
 
+@arguments_of(sum)
 def any(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:  # noqa: A001
     """Return whether any BOOL element is true along dimensions.
 
@@ -483,6 +491,7 @@ def reduce(
     return cast(result, element)
 
 
+@arguments_of(sum)
 def log_sum_exp(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:
     """Return the logarithm of the sum of exponentials of floats along dimensions.
 

@@ -68,6 +68,7 @@ from poplite.ops.slices.grid import (
 from poplite.program import Copy, Sequence
 from poplite.program.control import check_graph
 from poplite.program.recording import Recorder, deciding_tiles, recorder, target
+from poplite.public import arguments_of
 from poplite.types import UNSIGNED_INT, UNSIGNED_SHORT, ElementTypeLike
 from poplite.vertex.vertex import Vertex
 from poplite.vertices.slices import (
@@ -218,6 +219,7 @@ def multi_update_add(
     return _update(what, ADD, x, s, indices, dim, plan, out_of_range, name, program, scale)
 
 
+@arguments_of(multi_update_add)
 def multi_update_max(
     x: Tensor,
     s: Operand,
@@ -249,6 +251,7 @@ def multi_update_max(
     return _update(what, MAX, x, s, indices, dim, plan, out_of_range, name, program)
 
 
+@arguments_of(multi_update_add)
 def multi_update_mul(
     x: Tensor,
     s: Operand,

@@ -39,6 +39,9 @@ def float_bits(x: Any) -> Any:
     The number is first rounded to float32. All NaNs have the bits 0x7FC00000, in every form.
     Outside of `compute`, arrays are also accepted, for a reference in NumPy.
 
+    Args:
+        x: a number, or outside of `compute` an array of numbers.
+
     Raises:
         ElementTypeError: for anything but a number or an array of numbers.
         SizeOverflowError: for an int that does not fit in 64 bits.
@@ -55,6 +58,9 @@ def half_bits(x: Any) -> Any:
     The number is rounded to float32, then to half. All NaNs have the bits 0x7E00, in every form.
     Outside of `compute`, arrays are also accepted.
 
+    Args:
+        x: a number, or outside of `compute` an array of numbers.
+
     Raises:
         ElementTypeError: for anything but a number or an array of numbers.
         SizeOverflowError: for an int that does not fit in 64 bits.
@@ -70,6 +76,9 @@ def float_from_bits(bits: Any) -> Any:
 
     Outside of `compute`, arrays are also accepted.
 
+    Args:
+        bits: an int from 0 to 2**32 - 1, or outside of `compute` an array of them.
+
     Raises:
         ElementTypeError: for anything but an int or an array of ints.
         SizeOverflowError: for an int that does not fit in 64 bits.
@@ -84,6 +93,9 @@ def half_from_bits(bits: Any) -> Any:
     """Return the half with the lowest 16 bits of an int, as a float32; all NaNs become the same.
 
     Outside of `compute`, arrays are also accepted.
+
+    Args:
+        bits: an int from 0 to 2**16 - 1, or outside of `compute` an array of them.
 
     Raises:
         ElementTypeError: for anything but an int or an array of ints.
@@ -131,6 +143,11 @@ def fma(x: Any, y: Any, z: Any) -> Any:
 
     Poplar: `ipu::fma`. Python 3.13: `math.fma`, which raises where this returns an infinity or NaN;
     in `compute` it means this function.
+
+    Args:
+        x: the first factor.
+        y: the second factor.
+        z: the term.
 
     Raises:
         ElementTypeError: for tensors and anything that is not a number; for arrays of other types,
