@@ -685,11 +685,18 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
     >>> did_you_mean("parital", ["partial", "first"])
     " (did you mean 'partial'?)"
     """
-    if not isinstance(name, str):
-        return ""
+    close = closest(name, known) if isinstance(name, str) else ""
+    return f" (did you mean '{close}'?)" if close else ""
+
+
+def closest(name: str, known: Iterable[str]) -> str:
+    """Return the known name closest to `name`, or "" if none is close.
+
+    >>> closest("parital", ["partial", "first"]), closest("x", ["partial", "first"])
+    ('partial', '')
+    """
     near = [other for other in known if len(other) <= LONGEST_WORD]
-    close = difflib.get_close_matches(name[:LONGEST_WORD], near, n=1)
-    return f" (did you mean '{close[0]}'?)" if close else ""
+    return next(iter(difflib.get_close_matches(name[:LONGEST_WORD], near, n=1)), "")
 
 
 def shortened_lines(text: str) -> str:

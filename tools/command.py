@@ -29,7 +29,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from poplite import errors
-from poplite.errors import ControlProgramError, DeviceRuntimeError, UnknownName, did_you_mean
+from poplite.errors import (
+    ControlProgramError,
+    DeviceRuntimeError,
+    UnknownName,
+    closest,
+    did_you_mean,
+)
 from poplite.mpi.ranks import ENDED, FOLDER, FirstEnd, last_step, left, lost
 from poplite.poplar.absent import absent_names
 from poplite.text import amount
@@ -238,7 +244,7 @@ def _explain(arguments: argparse.Namespace) -> int:
             f"there is no error class {arguments.name!r}{did_you_mean(arguments.name, by_name)}",
             at=None,
             found=f"classes: {', '.join(by_name)}",
-            fix="poplite explain GraphCycleError",
+            fix=f"poplite explain {closest(arguments.name, by_name) or 'GraphCycleError'}",
         )
     text = "".join(by_name[each] for each in classes)
     write_stdout(preface + re.sub(r"^```\w*\n", "", text, flags=re.M).strip() + "\n")

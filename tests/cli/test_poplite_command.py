@@ -250,7 +250,7 @@ def test_an_error_is_explained(name: str, capsys: pytest.CaptureFixture[str]) ->
     assert main(["explain", name]) == 0
     said = capsys.readouterr().out
     assert said.startswith("GraphCycleError\n\nVertices of one compute set race")
-    assert "graph.add_vertex(work, Double, tile=1, x=x[4:])" in said
+    assert "graph.add_vertex(work, DoubleFirst, tile=1, x=x[4:])" in said
     assert said.rstrip().endswith("or put the vertices in two compute sets")
     assert "```" not in said
 
@@ -288,9 +288,10 @@ def test_a_poplar_name_of_several_classes_explains_each(
 
 
 def test_an_unknown_error_suggests_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["explain", "GraphCycleEror"]) == 1
+    assert main(["explain", "UnknownFeld"]) == 1
     said = capsys.readouterr().err
-    assert "there is no error class 'GraphCycleEror' (did you mean 'GraphCycleError'?)" in said
+    assert "there is no error class 'UnknownFeld' (did you mean 'UnknownField'?)" in said
+    assert "try: poplite explain UnknownField\n" in said
 
 
 def test_compiled_vertices_are_counted_and_deleted(
