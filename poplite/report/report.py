@@ -27,6 +27,8 @@ from poplite.text import amount, clipped, integer_or_none
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from pandas import DataFrame
+
     from poplite.report.diff import ReportDiff
     from poplite.report.findings import Insights
     from poplite.report.trace import Trace
@@ -87,9 +89,10 @@ def step_named(
     )
 
 
-def data_frame(columns: Mapping[str, Any], call: str) -> Any:
+def data_frame(columns: Mapping[str, Any], call: str) -> DataFrame:
     """Return a pandas.DataFrame; pandas is imported here alone, since few need it."""
-    return optional_package("pandas", call, "sweep").DataFrame(columns)
+    made: DataFrame = optional_package("pandas", call, "sweep").DataFrame(columns)
+    return made
 
 
 def _place(step: ExecutionStep) -> str:
@@ -350,7 +353,7 @@ class Report(Displayed):
         checked_kind(other, Report, "report.diff: other", "report.diff(engine.report())")
         return diff_of(self, other)
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> DataFrame:
         """Return the steps as a pandas.DataFrame, one row a step; cycles and bytes are totals.
 
         The columns `work` to `sync` are what a tile did on average, in cycles that add up to

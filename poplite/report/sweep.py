@@ -14,7 +14,7 @@ import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import NoneType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +34,9 @@ from poplite.files import checked_path, read_content, write_text
 from poplite.frozen import frozen
 from poplite.report.report import data_frame
 from poplite.text import amount, clipped, of_type
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 CYCLES = "cycles", "compute", "copy", "exchange", "waiting"
 BYTES = "received", "fullest", "bytes"
@@ -157,7 +160,7 @@ class Sweep(Mapping[str, npt.NDArray[Any]]):
         values = self.measure(by)
         return None if np.isnan(values).all() else int(np.nanargmin(values))
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> DataFrame:
         """Return the columns as a pandas.DataFrame.
 
         Raises:
