@@ -58,6 +58,7 @@ from poplite.source import SourceLocation
 from poplite.vertex.compute.identity import check
 from poplite.vertex.fields import Field
 from poplite.vertex.vertex import Vertex
+from poplite.vertices.slices import gathers_rows, needs_old_rows, updates_rows
 from poplite.view import storages
 
 if TYPE_CHECKING:
@@ -123,7 +124,8 @@ def _lowered(
         for family, state in zip(table.families, states, strict=True)
     ]
     gather, scatter = places.moves()
-    save, restore = places.saves() if may_fault else (NO_MOVES, NO_MOVES)
+    is_saved = may_fault and not all(map(_stays_inside, table.families))
+    save, restore = places.saves() if is_saved else (NO_MOVES, NO_MOVES)
     step = ComputeStep(
         name=compute_set.name,
         num_vertices=len(compute_set.vertices),
@@ -135,6 +137,20 @@ def _lowered(
         may_fault=may_fault,
     )
     return Lowered(table, places, states, groups, step)
+
+
+def _stays_inside(family: Family) -> bool:
+    """Return whether vertices only copy rows that their edges have, and so never fail.
+
+    Saving the table in each turn of a loop that writes a row of it would take most of the time.
+    """
+    is_update = updates_rows(family.cls) and not needs_old_rows(family.cls)
+    if not is_update and not gathers_rows(family.cls):
+        return False
+    length = {each.field.name: each.edges.length.array() for each in family.fields}
+    near, width = length["s" if is_update else "out"], np.asarray(family.state["width"], np.int64)
+    is_whole = (width > 0) & (length["x"] >= width) & (near == length["index"] * width)
+    return bool(is_whole.all())
 
 
 # -- state -----------------------------------------------------------------------------------------

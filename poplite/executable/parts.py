@@ -74,7 +74,8 @@ class ComputeStep:
 
     Attributes:
         gather: copies to temporaries.
-        save: copies of the elements that vertices write in place; empty if no vertex may fault.
+        save: copies of the elements that vertices write in place; empty if no vertex may fault, or
+            if they only copy rows.
         scatter: copies back from temporaries.
         restore: copies of the saved elements back, after a fault.
         may_fault: whether the elements that vertices write are saved: with strict checks, and if

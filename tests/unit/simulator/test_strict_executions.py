@@ -15,11 +15,13 @@ import poplite as pl
 from helpers.running import both_forms
 from helpers.vertices import Count
 from poplite import ops
+from poplite.executable.parts import ComputeStep
 from poplite.ops.control import LoopIndex
 from poplite.simulator.run import interpreted_vertices, launches
 from poplite.simulator.strict import checks
 from poplite.simulator.strict.checks import LOOKS_IN_PYTHON, StrictChecks
 from poplite.simulator.strict.replay import Replay
+from poplite.vertices.slices import MultiUpdate, updates_rows
 
 
 class At(pl.Vertex):
@@ -635,6 +637,39 @@ def test_rows_that_were_written_remain_after_ctrl_c(
         held = engine.read(table)
     assert held[: turn + 1].tolist() == [[2.0] * 3] * (turn + 1)
     assert not held[turn + 1 :].any()
+
+
+def copies_before(kind: str) -> int:
+    """Return the number of copies that save a table before an operation updates two rows."""
+    graph = pl.Graph(pl.Target(tiles=2))
+    table = graph.add_variable(pl.FLOAT, (30, 3), "table", mapping="linear")
+    rows = graph.add_variable(pl.FLOAT, (2, 3), "rows", mapping=0, initial_value=2)
+    index = graph.add_constant(pl.UNSIGNED_INT, (2,), [3, 4], mapping=0)
+    with graph.steps() as program:
+        getattr(ops, kind)(table, rows, index)
+    executable = pl.compile_graph(graph, program, checks="strict")
+    steps = [each for each in executable.steps if isinstance(each, ComputeStep)]
+    (update,) = [each for each in steps if any(updates_rows(g.cls) for g in each.groups)]
+    return len(update.save.records)
+
+
+def test_a_table_is_not_saved_before_rows_are_copied_to_it() -> None:
+    """In a loop over the rows, the time would grow with the square of their number."""
+    assert copies_before("multi_update") == 0
+    assert copies_before("multi_update_add") > 0  # it may trap
+
+
+def test_a_table_is_as_before_when_rows_that_are_missing_are_copied() -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    x = graph.add_variable(pl.FLOAT, (6,), "x", mapping=0, initial_value=range(6))
+    s = graph.add_variable(pl.FLOAT, (3,), "s", mapping=0, initial_value=7)
+    index = graph.add_constant(pl.UNSIGNED_INT, (2,), [0, 1], mapping=0)
+    work = graph.add_compute_set("work")
+    graph.add_vertex(work, MultiUpdate[pl.FLOAT], tile=0, x=x, s=s, index=index, first=0, width=2)
+    engine = pl.Engine(graph, pl.Execute(work), checks="strict")
+    with pytest.raises(pl.TensorIndexError, match="index 3 of 3"):
+        engine.run()
+    assert engine.read(x).tolist() == [0, 1, 2, 3, 4, 5]
 
 
 class First(pl.Vertex):
