@@ -115,7 +115,6 @@ _FUNCTIONS = {
     "conv2d conv1d conv": "ops.convolution(x, weights)",
     "cumprod": "ops.cumulative_product(x, dim)",
     "cumsum": "ops.cumulative_sum(x, dim)",
-    "einsum tensordot": "x.dim_shuffle([...]), reshape and @",
     "empty zeros ones full": "graph.add_variable(element_type, shape), and ops.fill(x, number)",
     "empty_like zeros_like ones_like full_like": "graph.clone(x), and ops.fill(y, number)",
     "expand_dims unsqueeze": "x[None], or x.expand([dim])",
@@ -230,23 +229,23 @@ _NAMES = """
     bitwise_not bitwise_or bitwise_xnor bitwise_xor cast cbrt ceil cholesky clamp clip convolution
     convolution_input_gradient convolution_weights_gradient cos cosh count_leading_zeros
     cross_entropy cross_entropy_gradient cumulative_product cumulative_sum divide divide_trunc
-    dropout dropout_gradient dynamic_slice dynamic_update embedding equal erf erfc exp exp2 expm1
-    floor floor_divide gelu gelu_erf gelu_erf_gradient gelu_gradient greater greater_equal
-    group_norm group_norm_gradient gru gru_gradient hard_sigmoid hard_sigmoid_gradient
+    dropout dropout_gradient dynamic_slice dynamic_update einsum einsum_gradient embedding equal erf
+    erfc exp exp2 expm1 floor floor_divide gelu gelu_erf gelu_erf_gradient gelu_gradient greater
+    greater_equal group_norm group_norm_gradient gru gru_gradient hard_sigmoid hard_sigmoid_gradient
     instance_norm instance_norm_gradient integers inv_std_dev_to_variance inverse is_finite is_inf
     is_nan layer_norm layer_norm_gradient less less_equal log log10 log1p log2 log_softmax
     log_softmax_gradient log_sum_exp logical_and logical_not logical_or logical_xor lstm
     lstm_gradient lu map max_pool max_pool_gradient maximum minimum multi_head_attention
     multi_head_attention_gradient multi_slice multi_update multi_update_add multi_update_max
     multi_update_mul multiply negative normal not_equal one_hot outer pad popcount power prod qr
-    reciprocal reduce reduce_many relu relu_gradient remainder remainder_trunc repeat_elements
-    roll round round_half_away rsqrt running_statistics select select_from_rows sgd shift_left
+    reciprocal reduce reduce_many relu relu_gradient remainder remainder_trunc repeat_elements roll
+    round round_half_away rsqrt running_statistics select select_from_rows sgd shift_left
     shift_right shift_right_logical sigmoid sigmoid_gradient sign sign_popops sin sinh softmax
     softmax_gradient softplus sort sort_key_value sqrt sqrt_trunc square squared_error
     squared_error_gradient subtract sum_pool sum_pool_gradient swish swish_gradient switch
-    take_along_axis tan tanh tanh_gradient tile top_k triangular_mask triangular_solve tril triu
-    trunc truncated_normal uniform unique_sorted update_from_rows variance variance_to_inv_std_dev
-    where zero
+    take_along_axis tan tanh tanh_gradient tensordot tile top_k triangular_mask triangular_solve
+    tril triu trunc truncated_normal uniform unique_sorted update_from_rows variance
+    variance_to_inv_std_dev where zero
 """
 
 _OPERATIONS = frozenset(_NAMES.split())

@@ -35,6 +35,11 @@ if TYPE_CHECKING:
         ConvolutionPlan as ConvolutionPlan,
         plan_convolution as plan_convolution,
     )
+    from poplite.ops.products.einsum import (
+        einsum as einsum,
+        einsum_gradient as einsum_gradient,
+        tensordot as tensordot,
+    )
     from poplite.ops.products.matmul import (
         MatMulPlan as MatMulPlan,
         matmul as matmul,

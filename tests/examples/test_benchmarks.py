@@ -133,6 +133,11 @@ VIEWS = [
             marks=deep,
         ),
         pytest.param(
+            "ops_shelf.py",
+            ["einsum, chain", "einsum, bthd", "tensordot over"],
+            marks=deep,
+        ),
+        pytest.param(
             "ops.py",
             [
                 *["sums of rows", "sums of columns", "sums of short rows", "sums of few columns"],
