@@ -118,9 +118,10 @@ _FUNCTIONS = {
     "empty zeros ones full": "graph.add_variable(element_type, shape), and ops.fill(x, number)",
     "empty_like zeros_like ones_like full_like": "graph.clone(x), and ops.fill(y, number)",
     "expand_dims unsqueeze": "x[None], or x.expand([dim])",
-    "eye identity": "graph.add_constant(element_type, (n, n), np.eye(n))",
+    "einsum": 'ops.einsum("ij,jk->ik", x, y)',
+    "eye identity": "ops.eye(n)",
     "fix": "ops.trunc(x)",
-    "flip flipud fliplr": "x[::-1], or x.reverse(dim)",
+    "flipud fliplr": "ops.flip(x, dim), or x[::-1]",
     "gather index_select": "ops.embedding(table, rows), or ops.take_along_axis(x, positions, dim)",
     "invert": "ops.bitwise_not(x), or ~x",
     "isfinite": "ops.is_finite(x)",
@@ -145,7 +146,6 @@ _FUNCTIONS = {
     "right_shift": "ops.shift_right(x, n), or x >> n",
     "split array_split": "x.slice(begin, end, dim), or x[begin:end]",
     "squeeze": "x.squeeze([dim])",
-    "std": "ops.sqrt(ops.variance(x, dims))",
     "sub": "ops.subtract(x, y), or x - y",
     "swapaxes moveaxis permute": "x.dim_shuffle([...])",
     "transpose permute_dims": "x.T, x.transpose(1, 0)",
@@ -159,7 +159,7 @@ _FUNCTIONS = {
     "ascontiguousarray": "ops.copy(x, y) records a copy to y; every view can be read directly",
     "column_stack dstack": "pl.stack(tensors, dim), or pl.concat(tensors, dim)",
     "count_nonzero": "ops.sum(ops.where(ops.equal(x, 0), 0, 1))",
-    "diag diagonal": "x.flatten()[:: n + 1], for n columns",
+    "diagonal": "ops.diag(x)",
     "diff": "x[1:] - x[:-1]",
     "inv": "ops.linalg.inverse(x)",
     "nan_to_num": "ops.where(ops.is_nan(x), 0, x)",
@@ -168,7 +168,7 @@ _FUNCTIONS = {
     "rot90": "x.T[::-1]",
     "rollaxis": "x.dim_roll(dim, new)",
     "solve": "ops.linalg.inverse(a) @ b; for triangular a, ops.linalg.triangular_solve(a, b)",
-    "trace": "ops.sum(x.flatten()[:: n + 1]), for n columns",
+    "trace": "ops.sum(ops.diag(x))",
     "nonzero argwhere flatnonzero": "ops.where(p, a, b), since shapes are fixed in a graph",
 }
 
@@ -228,21 +228,21 @@ _NAMES = """
     batch_statistics bernoulli binary_cross_entropy binary_cross_entropy_gradient bitwise_and
     bitwise_not bitwise_or bitwise_xnor bitwise_xor cast cbrt ceil cholesky clamp clip convolution
     convolution_input_gradient convolution_weights_gradient cos cosh count_leading_zeros
-    cross_entropy cross_entropy_gradient cumulative_product cumulative_sum divide divide_trunc
-    dropout dropout_gradient dynamic_slice dynamic_update einsum einsum_gradient embedding equal erf
-    erfc exp exp2 expm1 floor floor_divide gelu gelu_erf gelu_erf_gradient gelu_gradient greater
-    greater_equal group_norm group_norm_gradient gru gru_gradient hard_sigmoid hard_sigmoid_gradient
+    cross_entropy cross_entropy_gradient cumulative_product cumulative_sum diag divide divide_trunc
+    dropout dropout_gradient dynamic_slice dynamic_update embedding equal erf erfc exp exp2 expm1
+    flip floor floor_divide gelu gelu_erf gelu_erf_gradient gelu_gradient greater greater_equal
+    group_norm group_norm_gradient gru gru_gradient hard_sigmoid hard_sigmoid_gradient hypot
     instance_norm instance_norm_gradient integers inv_std_dev_to_variance inverse is_finite is_inf
     is_nan layer_norm layer_norm_gradient less less_equal log log10 log1p log2 log_softmax
-    log_softmax_gradient log_sum_exp logical_and logical_not logical_or logical_xor lstm
-    lstm_gradient lu map max_pool max_pool_gradient maximum minimum multi_head_attention
+    log_softmax_gradient log_sum_exp logaddexp logical_and logical_not logical_or logical_xor lstm
+    lstm_gradient lu map max_pool max_pool_gradient maximum meshgrid minimum multi_head_attention
     multi_head_attention_gradient multi_slice multi_update multi_update_add multi_update_max
     multi_update_mul multiply negative normal not_equal one_hot outer pad popcount power prod qr
     reciprocal reduce reduce_many relu relu_gradient remainder remainder_trunc repeat_elements roll
     round round_half_away rsqrt running_statistics select select_from_rows sgd shift_left
     shift_right shift_right_logical sigmoid sigmoid_gradient sign sign_popops sin sinh softmax
     softmax_gradient softplus sort sort_key_value sqrt sqrt_trunc square squared_error
-    squared_error_gradient subtract sum_pool sum_pool_gradient swish swish_gradient switch
+    squared_error_gradient std subtract sum_pool sum_pool_gradient swish swish_gradient switch
     take_along_axis tan tanh tanh_gradient tensordot tile top_k triangular_mask triangular_solve
     tril triu trunc truncated_normal uniform unique_sorted update_from_rows variance
     variance_to_inv_std_dev where zero

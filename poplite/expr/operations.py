@@ -117,6 +117,20 @@ def _sigmoid_times(x: Any, y: Any) -> Any:
 def _softplus(x: Any) -> Any:
     return np.maximum(x, 0.0) + math.log1p(math.exp(-abs(x)))
 """,
+    "_hypot": """
+def _hypot(a: Any, b: Any) -> Any:
+    if abs(a) > 3.4028234663852886e+38 or abs(b) > 3.4028234663852886e+38:
+        return abs(a) if abs(a) > 3.4028234663852886e+38 else abs(b)
+    longer = np.maximum(abs(a), abs(b))
+    share = np.minimum(abs(a), abs(b)) / longer if longer > 0 else longer
+    return longer * math.sqrt(1.0 + share * share)
+""",
+    "_logaddexp": """
+def _logaddexp(a: Any, b: Any) -> Any:
+    most = np.maximum(a, b)
+    apart = np.minimum(a, b) - most
+    return most + math.log1p(math.exp(apart)) if apart <= 0 else most
+""",
     "_sqrt_trunc": """
 def _sqrt_trunc(x: Any) -> Any:
     root = x - x
@@ -262,6 +276,8 @@ def _functions() -> None:
     text, helpers = "_sqrt_trunc({0})", ("_sqrt_trunc",)
     _add("sqrt_trunc", 1, ["int"], text, helpers=helpers, is_exact=True, fix="ops.sqrt(x)")
     _add("atan2", 2, ["float"], "math.atan2({0}, {1})")
+    for name in ("hypot", "logaddexp"):
+        _add(name, 2, ["float"], f"_{name}({{0}}, {{1}})", helpers=(f"_{name}",))
     for name in ("floor", "ceil", "trunc"):
         _add(name, 1, ["float"], f"np.{name}({{0}})", is_exact=True)
     _add("round", 1, ["float"], "np.rint({0})", is_exact=True)

@@ -68,6 +68,7 @@ if TYPE_CHECKING:
         prod as prod,
         reduce as reduce,
         reduce_many as reduce_many,
+        std as std,
         sum as sum,
         variance as variance,
     )

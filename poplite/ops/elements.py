@@ -35,7 +35,7 @@ from poplite.ops.record import map as stored
 from poplite.program import Sequence
 from poplite.program.recording import deciding_tiles, graph_for
 from poplite.text import clipped, integer_or_none, items_or_none, of_type
-from poplite.types import BOOL, INT, ElementTypeLike
+from poplite.types import BOOL, FLOAT, INT, ElementTypeLike
 
 # -- arithmetic ------------------------------------------------------------------------------------
 
@@ -957,6 +957,34 @@ def atan2(y: Operand | float, x: Operand | float) -> Expr:
     return apply("atan2", y, x)
 
 
+def hypot(a: Operand | float, b: Operand | float) -> Expr:
+    """Return `sqrt(a * a + b * b)`, which does not overflow unless the result does.
+
+    It is computed from the longer side and the ratio of both; with an infinity it is infinite,
+    even beside a NaN. Error: at most 2 units in the last place.
+
+    >>> import poplite as pl
+    >>> x, y = (pl.Graph().add_variable(pl.FLOAT, (4,), name) for name in "xy")
+    >>> hypot(x, y)
+    <Expr hypot(x, y) float32[4]>
+    """
+    return apply("hypot", a, b)
+
+
+def logaddexp(a: Operand | float, b: Operand | float) -> Expr:
+    """Return `log(exp(a) + exp(b))`, computed from the larger operand and their distance.
+
+    Error: at most 2 units in the last place of the result or of the larger operand, whichever is
+    larger.
+
+    >>> import poplite as pl
+    >>> x, y = (pl.Graph().add_variable(pl.FLOAT, (4,), name) for name in "xy")
+    >>> logaddexp(x, y)
+    <Expr logaddexp(x, y) float32[4]>
+    """
+    return apply("logaddexp", a, b)
+
+
 def sinh(x: Operand) -> Expr:
     """Return the hyperbolic sine.
 
@@ -1313,6 +1341,150 @@ def repeat_elements(x: Tensor, repeats: int, dim: int) -> Tensor:
     return x.upsample(repeats, checks.dimension("ops.repeat_elements", x, dim))
 
 
+def flip(x: Tensor, dims: int | List[int] | None = None) -> Tensor:
+    """Return a view with the elements in reverse order along dimensions: `numpy.flip`.
+
+    Args:
+        x: a tensor.
+        dims: a dimension or a list of them; by default all.
+
+    Raises:
+        ElementTypeError: for an x that is not a tensor.
+        TensorIndexError: for a dimension that x does not have.
+        InvalidOption: for a dimension that is listed twice, or not an integer.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (2, 3), "x")
+    >>> flip(x)[0, 0] == x[1, 2]
+    <same elements: True (not ops.equal)>
+    """
+    what = "ops.flip"
+    _check_tensor(what, x)
+    listed = _numbers(what, "dims", range(x.rank) if dims is None else dims)
+    each = [checks.dimension(what, x, dim) for dim in listed]
+    if len({*each}) < len(each):
+        raise checks.invalid_value(what, "dims", dims, "each dimension once")
+    for dim in each:
+        x = x.reverse(dim)
+    return x
+
+
+def meshgrid(*vectors: Tensor, indexing: str = "xy") -> tuple[Tensor, ...]:
+    """Return views of vectors along the dimensions of a grid: `numpy.meshgrid`.
+
+    Args:
+        *vectors: tensors of rank 1, or 0 for one element.
+        indexing: "ij", with the first vector along dimension 0; or "xy", with the first vector
+            along dimension 1, and the second along dimension 0.
+
+    Raises:
+        ElementTypeError: for a vector that is not a tensor.
+        TensorCreationError: for a tensor of a higher rank.
+        InvalidOption: for another `indexing`.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph()
+    >>> x, y = (graph.add_variable(pl.FLOAT, (size,), "xy"[size - 2]) for size in (2, 3))
+    >>> [each.shape for each in meshgrid(x, y)]
+    [(3, 2), (3, 2)]
+    """
+    what = "ops.meshgrid"
+    if indexing not in ("xy", "ij"):
+        raise checks.invalid_value(what, "indexing", indexing, '"xy" or "ij"')
+    for each in vectors:
+        _check_tensor(what, each)
+        if each.rank > 1:
+            raise TensorCreationError(
+                f"{what}: {checks.called(each)} has rank {each.rank}",
+                found=f"shape {each.shape}",
+                fix="pass vectors, such as x.flatten()",
+            )
+    order = list(range(len(vectors)))
+    if indexing == "xy":
+        order[:2] = order[:2][::-1]
+    found = []
+    for dim, each in zip(order, vectors, strict=True):
+        grid = each.reshape([each.num_elements if d == dim else 1 for d in range(len(order))])
+        for other, vector in zip(order, vectors, strict=True):
+            grid = grid if other == dim else grid.broadcast(vector.num_elements, other)
+        found.append(grid)
+    return tuple(found)
+
+
+def diag(x: Tensor, k: int = 0) -> Tensor | Expr:
+    """Return a diagonal of a matrix, or the matrix with a vector on a diagonal: `numpy.diag`.
+
+    Args:
+        x: a tensor [rows, columns], whose diagonal is a view; or a tensor [n] of any type except
+            QUARTER, for an expression with zeros beside its elements.
+        k: the diagonal: above the main one, or below it if negative.
+
+    Raises:
+        ElementTypeError: for an x that is not a tensor.
+        TensorCreationError: for a rank other than 1 and 2.
+        InvalidOption: for a k that is not an integer.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    >>> x = graph.add_variable(pl.INT, (2,), "x", mapping=0, initial_value=[3, 4])
+    >>> y = pl.ops.map(diag(x, 1), program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(y).tolist()
+    [[0, 3, 0], [0, 0, 4], [0, 0, 0]]
+    >>> diag(y, 1).shape
+    (2,)
+    """
+    _check_tensor("ops.diag", x)
+    by = _diagonal_number("ops.diag", k)
+    if x.rank not in (1, 2):
+        raise TensorCreationError(
+            f"ops.diag: {checks.called(x)} has rank {x.rank}",
+            found=f"shape {x.shape}",
+            fix="pass a tensor of rank 1 or 2",
+        )
+    below, above = max(0, -by), max(0, by)
+    if x.rank == 1:
+        size = x.shape[0] + below + above
+        placed = pad(x, (above, below), value=False if x.element_type is BOOL else 0)
+        is_on = equal(iota((size, 1)) + by, iota((size,)))
+        return where(is_on, placed, False if x.element_type is BOOL else 0)
+    rows, columns = x.shape
+    count = max(0, min(rows - below, columns - above))
+    square = x[below : below + count, above : above + count] if count else x[:0, :0]
+    return square.flatten().sub_sample(count + 1, 0)
+
+
+def eye(n: int, m: int | None = None, k: int = 0, element_type: ElementTypeLike = FLOAT) -> Expr:
+    """Return a matrix with ones on a diagonal and zeros elsewhere: `numpy.eye`.
+
+    Args:
+        n: the number of rows.
+        m: the number of columns; by default, that of rows.
+        k: the diagonal: above the main one, or below it if negative.
+        element_type: the type of the elements.
+
+    Raises:
+        SizeOverflowError: for a negative size.
+        InvalidOption: for a size or a k that is not an integer.
+        ElementTypeError: for QUARTER.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    >>> x = graph.add_variable(pl.FLOAT, (2, 2), "x", mapping=0, initial_value=7)
+    >>> y = pl.ops.map(x * eye(2), program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(y).tolist()
+    [[7.0, 0.0], [0.0, 7.0]]
+    """
+    what = "ops.eye"
+    rows = checks.count_of(what, "n", n)
+    columns = rows if m is None else checks.count_of(what, "m", m)
+    by = _diagonal_number(what, k, max(rows, columns))
+    return cast(equal(iota((rows, 1)) + by, iota((columns,))), element_type)
+
+
 def tril(x: Operand, k: int = 0) -> Expr:
     """Return the lower triangle of the last two dimensions, with 0 above it: `numpy.tril`.
 
@@ -1480,17 +1652,23 @@ def _triangle(what: str, x: Operand, k: int) -> tuple[Expr, Expr, int]:
     """Return the row indices, the column indices, and the index of the diagonal."""
     expr = as_expr(x, what)
     checks.check_closed(what, expr)
-    shape, by = expr.shape, integer_or_none(k)
-    if by is None:
-        raise checks.invalid_value(what, "k", k, "a whole number, such as k=1")
+    shape = expr.shape
     if len(shape) < 2:
         raise TensorCreationError(
             f"{what}: x has rank {len(shape)}",
             found=f"shape {shape}",
             fix="pass a tensor of rank 2 or more",
         )
-    limit = max(shape[-2:])
-    return iota((shape[-2], 1)), iota((shape[-1],)), max(-limit, min(by, limit))
+    by = _diagonal_number(what, k, max(shape[-2:]))
+    return iota((shape[-2], 1)), iota((shape[-1],)), by
+
+
+def _diagonal_number(what: str, k: object, most: int | None = None) -> int:
+    """Return the number of a diagonal, up to the first one that has no elements."""
+    by = integer_or_none(k)
+    if by is None:
+        raise checks.invalid_value(what, "k", k, "a whole number, such as k=1")
+    return by if most is None else max(-most, min(by, most))
 
 
 # -- docstrings ------------------------------------------------------------------------------------

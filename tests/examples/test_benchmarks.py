@@ -134,7 +134,10 @@ VIEWS = [
         ),
         pytest.param(
             "ops_shelf.py",
-            ["einsum, chain", "einsum, bthd", "tensordot over"],
+            [
+                *["einsum, chain", "einsum, bthd", "tensordot over"],
+                *["hypot", "logaddexp", "std of rows"],
+            ],
             marks=deep,
         ),
         pytest.param(

@@ -141,7 +141,29 @@ def variance(x: Operand, dims: Dims = None, *, ddof: float = 0, keepdims: bool =
     >>> variance(x, 1)
     <Expr sum((x - sum(x, 1) / 8.0) ** 2, 1) / 8.0 float32[4]>
     """
-    called = "ops.variance"
+    found, element = _variance("ops.variance", x, dims, ddof, keepdims)
+    return labelled(cast(found, element), "variance")
+
+
+def std(x: Operand, dims: Dims = None, *, ddof: float = 0, keepdims: bool = False) -> Expr:
+    """Return the standard deviation of floats along dimensions: the root of `ops.variance`.
+
+    For HALF, it is computed in FLOAT and rounded once. Arguments and errors are those of
+    `ops.variance`.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 8), "x")
+    >>> std(x, 1)
+    <Expr sqrt(sum((x - sum(x, 1) / 8.0) ** 2, 1) / 8.0) float32[4]>
+    """
+    found, element = _variance("ops.std", x, dims, ddof, keepdims)
+    return labelled(cast(apply("sqrt", found), element), "std")
+
+
+def _variance(
+    called: str, x: Operand, dims: Dims, ddof: float, keepdims: bool
+) -> tuple[Expr, ElementClass]:
+    """Return the variance in FLOAT, and the element type of the operand."""
     operand = float_operand(x, called)
     if isinstance(ddof, bool) or not isinstance(ddof, int | float):
         raise ElementTypeError(
@@ -151,7 +173,7 @@ def variance(x: Operand, dims: Dims = None, *, ddof: float = 0, keepdims: bool =
     distances = apply("subtract", wide, _mean(wide, dims, True, called))
     total, count = _sum_and_count(apply("square", distances), dims, keepdims, called)
     divisor = count - ddof if count > ddof else 0
-    return labelled(cast(apply("divide", total, divisor), operand.element_type), "variance")
+    return apply("divide", total, divisor), operand.element_type
 
 
 def norm(x: Operand, dims: Dims = None, *, ord: float = 2, keepdims: bool = False) -> Expr:  # noqa: A002
@@ -486,8 +508,7 @@ def reduce(
         result = apply(scaled, result, _one(scale, result, called))
     if update is not None:
         old = _fitting(update, result, called)
-        is_log = op == "log_add"
-        result = _logarithms_added(result, old) if is_log else apply("add", result, old)
+        result = apply("logaddexp" if op == "log_add" else "add", result, old)
     return cast(result, element)
 
 
@@ -595,14 +616,6 @@ def _of_type(value: Expr, result: Expr) -> Expr:
         )
     kinds = {kind_of(value.element_type), kind_of(result.element_type)}
     return cast(value, result.element_type) if kinds == {"float"} else value
-
-
-def _logarithms_added(a: Expr, b: Expr) -> Expr:
-    """Return `log(exp(a) + exp(b))`, correct even if one of them is infinite."""
-    most = apply("maximum", a, b)
-    least = apply("minimum", a, b)
-    both = apply("add", most, apply("log1p", apply("exp", apply("subtract", least, most))))
-    return apply("select", both, most, apply("is_finite", most))
 
 
 def _finite_or_0(x: Expr) -> Expr:

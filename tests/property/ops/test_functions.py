@@ -139,6 +139,8 @@ ORACLES: dict[str, dict[str, Callable[..., Any]]] = {
     },
     "sqrt_trunc": {"int": lambda a: [math.isqrt(max(x, 0)) for x in a.tolist()]},
     "atan2": {"float": np.arctan2},
+    "hypot": {"float": np.hypot},
+    "logaddexp": {"float": np.logaddexp},
     "floor": {"float": np.floor},
     "ceil": {"float": np.ceil},
     "trunc": {"float": np.trunc},
@@ -376,6 +378,72 @@ def test_triangles(shape: tuple[int, ...], k: int) -> None:
     np.testing.assert_array_equal(moved(shape, lambda t, _: ops.triu(2 * t, k)), np.triu(2 * x, k))
 
 
+@examples(40)
+@given(
+    rows=st.integers(0, 4),
+    columns=st.integers(0, 4),
+    k=st.integers(-6, 6),
+    element=st.sampled_from([pl.FLOAT, pl.INT, pl.BOOL]),
+)
+def test_diagonals(rows: int, columns: int, k: int, element: Any) -> None:
+    graph, program = pl.Graph(pl.Target(tiles=3)), pl.Sequence()
+    x = graph.add_variable(pl.INT, (rows, columns), "x", mapping=0)
+    v = graph.add_variable(pl.INT, (columns,), "v", mapping=0, initial_value=numbered((columns,)))
+    made = [ops.diag(x, k), ops.diag(v, k), ops.eye(rows, columns, k, element)]
+    results = [x, *(ops.map(each, program=program) for each in [made[1]])]
+    target = graph.add_variable(element, (rows, columns), "eye", mapping="linear")
+    ops.assign(target, made[2], program=program)
+    engine = pl.Engine(graph, program, **interpreted())
+    engine.write(x, numbered((rows, columns)))
+    engine.run()
+    np.testing.assert_array_equal(engine.read(made[0]), np.diag(numbered((rows, columns)), k))  # type: ignore[arg-type]
+    np.testing.assert_array_equal(engine.read(results[1]), np.diag(numbered((columns,)), k))
+    np.testing.assert_array_equal(
+        engine.read(target), np.eye(rows, columns, k, dtype=element.dtype)
+    )
+
+
+@examples(40)
+@given(data=st.data(), shape=st.sampled_from(SHAPES))
+def test_flips_and_grids(data: st.DataObject, shape: tuple[int, ...]) -> None:
+    x = numbered(shape)
+    dims = data.draw(st.none() | st.lists(st.integers(0, len(shape) - 1), unique=True))
+    found = moved(shape, lambda t, _: ops.flip(t, dims))
+    np.testing.assert_array_equal(found, np.flip(x, dims))
+    indexing: Any = data.draw(st.sampled_from(["xy", "ij"]))
+    parts = [x.ravel()[: size + 1] for size in range(data.draw(st.integers(1, 3)))]
+    grids = np.meshgrid(*parts, indexing=indexing)
+    for k, expected in enumerate(grids):
+        found = moved(
+            (x.size,),
+            lambda t, _, k=k: ops.meshgrid(
+                *(t[: size + 1] for size in range(len(parts))), indexing=indexing
+            )[k],
+        )
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("element", [pl.FLOAT, pl.HALF])
+def test_lengths_and_logarithms_of_sums_do_not_overflow(element: Any) -> None:
+    most = float(np.finfo(element.dtype).max)
+    sides = [0.0, -0.0, 3.0, -4.0, most, most / 2, 1e-7, math.inf, -math.inf, math.nan]
+    pair = [np.asarray(each.ravel(), element.dtype) for each in np.meshgrid(sides, sides)]
+    graph, program = pl.Graph(pl.Target(tiles=3)), pl.Sequence()
+    a, b = (
+        graph.add_variable(element, each.shape, name, mapping="linear", initial_value=each)
+        for name, each in zip("ab", pair, strict=True)
+    )
+    made = [ops.map(each(a, b), program=program) for each in (ops.hypot, ops.logaddexp)]
+    engine = pl.Engine(graph, program, **interpreted())
+    engine.run()
+    wide = [each.astype(float) for each in pair]
+    with np.errstate(all="ignore"):
+        for result, function in zip(made, (np.hypot, np.logaddexp), strict=True):
+            expected = function(*wide).astype(element.dtype)
+            tolerance = 4 * np.finfo(element.dtype).eps
+            np.testing.assert_allclose(engine.read(result), expected, rtol=tolerance, atol=1e-7)
+
+
 def test_a_transposed_copy_lies_in_its_own_order() -> None:
     graph, program = pl.Graph(pl.Target(tiles=6)), pl.Sequence()
     x = graph.add_variable(
@@ -397,6 +465,15 @@ REFUSED: list[tuple[Callable[[pl.Tensor], Any], type[pl.PopliteError], str]] = [
         pl.TensorIndexError,
         "there is no dimension 2 in 'x', which has 2",
     ),
+    (lambda x: ops.flip(x, [0, -2]), pl.InvalidOption, "dims is"),
+    (lambda x: ops.flip(x, 2), pl.TensorIndexError, "no dimension 2 in 'x', which has 2"),
+    (lambda x: ops.diag(x[None]), pl.TensorCreationError, "'x' has rank 3"),
+    (lambda x: ops.diag(x, 0.5), pl.InvalidOption, "k is 0.5"),  # type: ignore[arg-type]
+    (lambda x: ops.eye(-1), pl.SizeOverflowError, "n is -1"),
+    (lambda x: ops.eye(2, 2.5), pl.InvalidOption, "m is 2.5"),  # type: ignore[arg-type]
+    (lambda x: ops.meshgrid(x), pl.TensorCreationError, "'x' has rank 2"),
+    (lambda x: ops.meshgrid(x[0], indexing="yx"), pl.InvalidOption, "indexing is 'yx'"),
+    (lambda x: ops.hypot(ops.cast(x, pl.INT), 2), pl.ElementTypeError, "ops.hypot"),
     (lambda x: ops.roll(x, [1, 2, 3], [0, 1]), pl.InvalidOption, "3 shifts for 2 dimensions"),
     (lambda x: ops.roll(x, 0.5), pl.InvalidOption, "shift is 0.5"),  # type: ignore[arg-type]
     (lambda x: ops.roll(x * 2, 1), pl.ElementTypeError, "is not a tensor"),  # type: ignore[arg-type]

@@ -363,6 +363,10 @@ def test_variances_and_norms(
                 ops.variance(x, dims, ddof=ddof, keepdims=keepdims),
                 exact.var(axes, ddof=ddof, **rest),
             ),
+            (
+                ops.std(x, dims, ddof=ddof, keepdims=keepdims),
+                exact.std(axes, ddof=ddof, **rest),
+            ),
             (ops.norm(x, dims, keepdims=keepdims), np.sqrt((exact**2).sum(axes, **rest))),
             (ops.norm(x, dims, ord=1, keepdims=keepdims), np.abs(exact).sum(axes, **rest)),
             (ops.norm(x, dims, ord=math.inf, keepdims=keepdims), np.abs(exact).max(axes, **rest)),

@@ -179,7 +179,7 @@ def test_numbers_of_numpy_are_operands_and_its_functions_are_refused(graph: pl.G
         (lambda: np.add(x, x), "ops.add"),
         (lambda: np.sum(x + 1), "ops.sum"),
         (lambda: np.isnan(x), "ops.is_nan"),
-        (lambda: np.hypot(x, x), "engine.read"),
+        (lambda: np.nextafter(x, x), "engine.read"),
         (lambda: np.float32(2) == x + 1, "ops.equal"),
         (lambda: np.ones(24) * x, "graph.add_constant"),
     ]
