@@ -1,4 +1,4 @@
-"""Running sums or products of rows that are cut into parts.
+"""Running sums, products or maxima of rows that are cut into parts.
 
     x          1 2 3 | 4 5 6 | 7 8
     totals     6       15                sums of all parts but the last: TotalSum
@@ -49,6 +49,14 @@ class TotalProduct(TotalSum[T, U]):
     def join(self, a: Any, b: Any) -> Any:
         """Return a product."""
         return a * b
+
+
+class TotalMax(TotalSum[T, U]):
+    """The largest element, or NaN if there is one."""
+
+    def join(self, a: Any, b: Any) -> Any:
+        """Return the larger number."""
+        return np.maximum(a, b)
 
 
 class CumulativeSum(Vertex, Generic[T, U]):
@@ -120,6 +128,16 @@ class CumulativeProduct(CumulativeSum[T, U]):
         return a * b
 
 
+class CumulativeMax(CumulativeSum[T, U]):
+    """Running maxima of at least one element and of `before`, without `excludes`."""
+
+    UFUNC = np.maximum
+
+    def join(self, a: Any, b: Any) -> Any:
+        """Return the larger number."""
+        return np.maximum(a, b)
+
+
 def part_length(size: int) -> int:
     """Return the length of the parts of a row: at least 64, and at least its square root.
 
@@ -149,7 +167,7 @@ def running_reference(
     """Compute running sums or products along the last dimension in NumPy, bit for bit.
 
     Args:
-        join: `np.add` or `np.multiply`.
+        join: `np.add`, `np.multiply` or `np.maximum`.
         x: array of any shape and any type of numbers.
         exclusive: whether each result excludes its own element.
         none: the value before the first.

@@ -18,6 +18,11 @@ from poplite.expr.numpy_names import operations_on_use as _operations_on_use
 
 if TYPE_CHECKING:
     from poplite.ops import linalg as linalg, nn as nn, random as random
+    from poplite.ops.bins import (
+        bincount as bincount,
+        histogram as histogram,
+        searchsorted as searchsorted,
+    )
     from poplite.ops.control import (
         if_ as if_,
         repeat as repeat,
@@ -60,6 +65,8 @@ if TYPE_CHECKING:
         any as any,
         argmax as argmax,
         argmin as argmin,
+        has_nan as has_nan,
+        has_nan_or_inf as has_nan_or_inf,
         log_sum_exp as log_sum_exp,
         max as max,
         mean as mean,
@@ -72,7 +79,9 @@ if TYPE_CHECKING:
         sum as sum,
         variance as variance,
     )
+    from poplite.ops.reductions.windows import reduce_window as reduce_window
     from poplite.ops.rows import (
+        cumulative_max as cumulative_max,
         cumulative_product as cumulative_product,
         cumulative_sum as cumulative_sum,
         top_k as top_k,

@@ -1,4 +1,4 @@
-"""Rows in parts: their largest elements, or running sums and products.
+"""Rows in parts: their largest elements, or running sums, products and extremes.
 
 The stages for the largest or smallest elements:
 
@@ -384,6 +384,31 @@ def cumulative_product(
     """
     vertices = scans.TotalProduct, scans.CumulativeProduct
     return _running("ops.cumulative_product", vertices, x, dim, exclusive, name, program)
+
+
+def cumulative_max(
+    x: Operand,
+    dim: int | None = -1,
+    *,
+    name: str = "cumulative_max",
+    program: Sequence | None = None,
+) -> Tensor:
+    """Record steps that find the largest element up to and including each, along a dimension.
+
+    After a NaN all are NaN, as in `numpy.maximum.accumulate`. Arguments and errors are those of
+    `cumulative_sum`.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+    >>> x = graph.add_variable(pl.INT, (4,), "x", mapping="linear", initial_value=[3, 9, 4, 10])
+    >>> y = cumulative_max(x, program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(y).tolist()
+    [3, 9, 9, 10]
+    """
+    vertices = scans.TotalMax, scans.CumulativeMax
+    return _running("ops.cumulative_max", vertices, x, dim, False, name, program)
 
 
 def _running(

@@ -2,7 +2,7 @@
 
     graph.addCodelets(...)       poplite has no Graph.addCodelets
     pl.compileModule             poplite has no pl.compileModule
-    popops.histogram             poplite has no popops.histogram
+    popops.sequenceSlice         poplite has no popops.sequenceSlice
 
 A line has names, their common reason, and an alternative, if there is one. Members of classes
 become `poplite.errors.Absent` when the class is defined; a namespace rejects its absent names when
@@ -121,9 +121,6 @@ createHostTransferableTensor createNormaliseImageInput createOutputForElementWis
 SlicePlan SlicePlanInternal IndicesAndTensor | a plan is returned by a function | popops.embedding.plan(graph, ...)
 ScaledAddSpecialisation | each expression is compiled separately | popops.scaledAddTo
 checkAccuracyWhenCast checkTypes | a cast rounds as the machine does | popops.cast, and compare what engine.read returns
-hasNaN | it is a reduction of a test | pl.ops.any(pl.ops.is_nan(x))
-hasNaNOrInf | it is a reduction of a test | pl.ops.any(pl.ops.logical_not(pl.ops.is_finite(x)))
-histogram | a count is the sum of a comparison | pl.ops.sum(pl.ops.cast(pl.ops.less(x, level), pl.INT))
 sequenceSlice CircBuf | rows at an index computed by the program are sliced and updated | popops.dynamicSlice, popops.dynamicUpdate
 normaliseImage | it is an expression | pl.ops.map((x - mean) * scale)
 splineBasis splineWeighting | no operation computes splines | class Spline(pl.Vertex)

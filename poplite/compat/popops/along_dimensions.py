@@ -281,7 +281,51 @@ def _reduced(reduction: SingleReduceOp, update: Tensor | None = None) -> Expr:
     return ops.cast(ops.reduce(operand, dims, params.op.value, scale=scale, update=update), kept)
 
 
+@checked("popops")
+def hasNaN(graph: Graph, src: Tensor, prog: Steps, debug_context: str = "") -> Tensor:
+    """Record whether any element is NaN, `popops::hasNaN`: a BOOL."""
+    return ops.map(ops.has_nan(src), name=debug_context or "hasNaN", program=prog)
+
+
+@checked("popops")
+def hasNaNOrInf(graph: Graph, src: Tensor, prog: Steps, debug_context: str = "") -> Tensor:
+    """Record whether any element is NaN or infinite, `popops::hasNaNOrInf`: a BOOL."""
+    return ops.map(ops.has_nan_or_inf(src), name=debug_context or "hasNaNOrInf", program=prog)
+
+
 # -- sorting ---------------------------------------------------------------------------------------
+
+
+@checked("popops")
+def histogram(
+    graph: Graph,
+    input: Tensor,  # noqa: A002  (PopLibs' name)
+    levels: Tensor,
+    absolute_of_input: bool,
+    prog: Steps,
+    debug_context: str = "",
+) -> Tensor:
+    """Record how many elements are below the first level, from it to the next, and so on.
+
+    `popops::histogram`: an element that equals a level is counted above it, and so is NaN.
+
+    Args:
+        graph: the graph.
+        input: floats.
+        levels: ascending numbers of the type of the input.
+        absolute_of_input: whether the magnitudes of elements are counted.
+        prog: where the steps go.
+        debug_context: the name of the steps.
+
+    Returns:
+        UNSIGNED_INT, one more than levels.
+    """
+    name = debug_context or "histogram"
+    is_absolute = checked_truth(absolute_of_input, "popops.histogram: absolute_of_input")
+    check_tensors("popops.histogram", input=input, levels=levels)
+    x = ops.absolute(input) if is_absolute else input
+    bins = ops.searchsorted(levels, x, "right", name=f"{name}/bins", program=prog)
+    return ops.bincount(bins, levels.num_elements + 1, name=name, program=prog)
 
 
 class SortOrder(Enumeration):

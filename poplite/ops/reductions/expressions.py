@@ -320,6 +320,37 @@ def any(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:  # no
     return reduction("logical_or", x, dims, keepdims)
 
 
+def has_nan(x: Operand) -> Expr:
+    """Return whether any element of floats is NaN, as one BOOL.
+
+    Args:
+        x: a tensor or an expression.
+
+    Raises:
+        ElementTypeError: for elements that are not floats.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
+    >>> has_nan(x)
+    <Expr any(is_nan(x), 0, 1) bool[]>
+    """
+    return any(apply("is_nan", float_operand(x, "ops.has_nan")))
+
+
+def has_nan_or_inf(x: Operand) -> Expr:
+    """Return whether any element of floats is NaN or infinite, as one BOOL; see `has_nan`.
+
+    With it, a step of training may be skipped whose gradients overflowed.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
+    >>> has_nan_or_inf(x)
+    <Expr any(logical_not(is_finite(x)), 0, 1) bool[]>
+    """
+    operand = float_operand(x, "ops.has_nan_or_inf")
+    return any(apply("logical_not", apply("is_finite", operand)))
+
+
 def _mean(wide: Expr, dims: Dims, keepdims: bool, called: str) -> Expr:
     return apply("divide", *_sum_and_count(wide, dims, keepdims, called))
 

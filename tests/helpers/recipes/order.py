@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from helpers.recipes.shared import Expected, Recipe, Values, floats
 from helpers.vertices import Key
+from poplite.vertices.bins import bins_reference
 from poplite.vertices.order import (
     POSITIONS,
     KeyRule,
@@ -246,11 +247,13 @@ def total(join: Callable[[Any, Any], Any]) -> Recipe:
     return recipe
 
 
-def running(join: Callable[[Any, Any], Any], none: int) -> Recipe:
+def running(join: Callable[[Any, Any], Any], none: int | None) -> Recipe:
+    """Return the recipe of a scan; `none` is the value before the first, None where none is."""
+
     def recipe(rng: np.random.Generator) -> tuple[Values, Expected]:
         x = numbers(rng, 1)
         before = wide(x)[: int(rng.integers(2))] + 1
-        excludes = bool(rng.integers(2))
+        excludes = none is not None and bool(rng.integers(2))
         made = running_reference(join, wide(x))
         made = join(before[0], made) if len(before) else made
         if excludes:
@@ -334,6 +337,29 @@ def take_ranks(rng: np.random.Generator) -> tuple[Values, Expected]:
     return fields, {"out": ranks_reference(**fields)}
 
 
+def in_bins(*, has_weights: bool) -> Recipe:
+    def recipe(rng: np.random.Generator) -> tuple[Values, Expected]:
+        size = int(rng.integers(0, 6))
+        x = rng.integers(0, size + 3, int(rng.integers(0, 30))).astype(np.uint32)
+        weights = matrix(rng, 1, len(x), rng.choice(TYPES))[0]
+        old = wide(weights)[:0] if has_weights else x[:0]
+        fields: Any = {"x": x, "out": np.resize(old, size)}
+        fields |= {"weights": weights} if has_weights else {}
+        with np.errstate(over="ignore"):
+            return fields, {"out": bins_reference(**fields)}
+
+    return recipe
+
+
+def search_sorted(rng: np.random.Generator) -> tuple[Values, Expected]:
+    few = np.array([-np.inf, -1, -0.0, 0.0, 2, np.nan], rng.choice(["float32", "float16"]))
+    x, v = np.sort(rng.choice(few, int(rng.integers(0, 9)))), rng.choice(few, 9)
+    right = bool(rng.integers(2))
+    out = np.searchsorted(x, v, "right" if right else "left").astype(np.uint32)
+    fields: Any = {"x": x, "v": v, "out": out + np.uint32(1), "right": right}
+    return fields, {"out": out}
+
+
 RECIPES: dict[Key, Recipe] = {
     ("vertices/reduce.py", "FirstGreatest"): found_extremes(FirstGreatest.reference),
     ("vertices/reduce.py", "FirstGreatestRows"): extremes_of_rows(FirstGreatestRows.reference),
@@ -349,6 +375,11 @@ RECIPES: dict[Key, Recipe] = {
     ("vertices/scans.py", "CumulativeSum"): running(np.add, 0),
     ("vertices/scans.py", "TotalProduct"): total(np.multiply),
     ("vertices/scans.py", "TotalSum"): total(np.add),
+    ("vertices/scans.py", "CumulativeMax"): running(np.maximum, None),
+    ("vertices/scans.py", "TotalMax"): total(np.maximum),
+    ("vertices/bins.py", "AddToBins"): in_bins(has_weights=True),
+    ("vertices/bins.py", "CountBins"): in_bins(has_weights=False),
+    ("vertices/bins.py", "SearchSorted"): search_sorted,
     ("vertices/slices.py", "PackUnique"): pack_unique,
     ("vertices/slices.py", "TakePart"): take_part,
     ("vertices/slices.py", "TakeRanks"): take_ranks,

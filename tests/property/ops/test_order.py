@@ -166,13 +166,15 @@ def test_running_sums_and_products_have_the_bits_of_their_reference(
 
     def record(graph: pl.Graph, program: pl.Sequence) -> list[pl.Tensor]:
         x = placed(graph, values, run)
-        return [
+        sums = [
             each(x, dim, exclusive=exclusive, program=program)
             for each in (ops.cumulative_sum, ops.cumulative_product)
         ]
+        return [*sums, ops.cumulative_max(x, dim, program=program)]
 
     rows = np.moveaxis(values, dim, -1)
     found = computed(record, interpret)
+    np.testing.assert_array_equal(found.pop(), np.maximum.accumulate(values, dim))
     with np.errstate(over="ignore", invalid="ignore"):
         for result, join, none in zip(found, (np.add, np.multiply), (0, 1), strict=True):
             expected = running_reference(join, rows, exclusive=exclusive, none=none)

@@ -461,3 +461,22 @@ def test_the_index_of_a_loop_is_a_tensor() -> None:
     engine = pl.Engine(graph, program, interpret=True)
     engine.run()
     assert engine.read(total).tolist() == (table[1] + 2 * table[2]).tolist()
+
+
+@pytest.mark.parametrize("is_absolute", [False, True])
+def test_histograms_have_open_ends_and_tests_find_nan(is_absolute: bool) -> None:
+    graph, prog = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+    values = np.array([-3, -1, 0, 0.5, 1, 2, 7, np.inf], np.float32)
+    levels = np.array([-1, 0.5, 2], np.float32)
+    x, edges = (
+        graph.add_variable(pl.FLOAT, each.shape, name, mapping="linear", initial_value=each)
+        for name, each in (("x", values), ("levels", levels))
+    )
+    counts = popops.histogram(graph, x, edges, is_absolute, prog)
+    found = popops.hasNaN(graph, x, prog), popops.hasNaNOrInf(graph, x, prog)
+    engine = pl.Engine(graph, prog)
+    engine.run()
+    kept = abs(values) if is_absolute else values
+    bins = (kept[:, None] >= levels).sum(1)
+    assert engine.read(counts).tolist() == np.bincount(bins, minlength=4).tolist()
+    assert [bool(engine.read(each)) for each in found] == [False, True]

@@ -339,6 +339,17 @@ def test_a_variance_of_less_than_its_ddof_is_nan() -> None:
     assert np.isnan(computed(ops.variance(x, 0, ddof=1), graph)).all()
 
 
+@pytest.mark.parametrize("element", [pl.FLOAT, pl.HALF])
+@pytest.mark.parametrize("values", [[], [1, 2], [1, np.inf], [np.nan, 2], [-np.inf, np.nan]])
+def test_a_nan_or_an_infinity_is_found(element: Any, values: list[float]) -> None:
+    graph = pl.Graph(pl.Target(tiles=3))
+    x = graph.add_variable(element, (len(values),), "x", mapping="linear", initial_value=values)
+    assert computed(ops.has_nan(x), graph) == np.isnan(values).any()
+    assert computed(ops.has_nan_or_inf(x * 2), graph) == (not np.isfinite(values).all())
+    with pytest.raises(pl.ElementTypeError, match="ops.has_nan: the operand is BOOL"):
+        ops.has_nan(x > 0)
+
+
 def test_what_positions_variances_and_norms_refuse() -> None:
     graph = pl.Graph(pl.Target(tiles=1))
     i = graph.add_variable(pl.INT, (3,), "i", mapping=0)
