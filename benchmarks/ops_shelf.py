@@ -198,9 +198,54 @@ def bins(small: bool, samples: int) -> list[Row]:
     ]
 
 
+def training(small: bool, samples: int) -> list[Row]:
+    """Rows of what training needs; logits differ by so much that noise changes no choice."""
+    rng = np.random.default_rng(4)
+    x = rng.standard_normal((100, 64) if small else (8192, 1024), np.float32)
+    logits = x[:, :64].copy()
+    one = partial(row, small, samples, tolerance=1e-4)
+
+    def clipped(a: pl.Tensor, b: pl.Tensor) -> pl.Tensor:
+        made = ops.nn.clip_by_global_norm([a, b], 1.0)
+        ops.map(made.gradients[1])
+        return ops.map(made.gradients[0])
+
+    def clipped_by_numpy(a: Array, b: Array) -> Array:
+        factor = np.float32(min(1.0, 1.0 / np.sqrt(np.vdot(a, a) + np.vdot(b, b))))
+        b * factor
+        found: Array = a * factor
+        return found
+
+    def chosen(a: pl.Tensor) -> pl.Tensor:
+        return ops.random.categorical(ops.random.key(a.graph, 1), a * 1e8)
+
+    def chosen_by_numpy(a: Array) -> Array:
+        noise = -np.log(-np.log(rng.random(a.shape, np.float32) + np.float32(2.0**-25)))
+        found: Array = (a * np.float32(1e8) + noise).argmax(1)
+        return found
+
+    return [
+        one(
+            "has_nan_or_inf of 8 x 2^20: poplite / NumPy",
+            lambda a: ops.map(ops.has_nan_or_inf(a)),
+            lambda a: not np.isfinite(a).all(),
+            x,
+        ),
+        one(
+            "rms_norm of rows of 1,024: poplite / NumPy",
+            lambda a: ops.map(ops.nn.rms_norm(a)),
+            lambda a: a / np.sqrt((a * a).mean(1, keepdims=True) + np.float32(1e-5)),
+            x,
+        ),
+        one("clip_by_global_norm: poplite / NumPy", clipped, clipped_by_numpy, x, logits),
+        one("categorical of 64: poplite / NumPy", chosen, chosen_by_numpy, logits),
+    ]
+
+
 def rows(small: bool, samples: int) -> list[Row]:
     """All rows of this script."""
-    return products(small, samples) + functions(small, samples) + bins(small, samples)
+    parts = products, functions, bins, training
+    return [each for part in parts for each in part(small, samples)]
 
 
 if __name__ == "__main__":

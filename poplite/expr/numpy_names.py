@@ -226,27 +226,28 @@ _NAMES = """
     absolute acos adam adam_state add all any argmax argmin argsort asin assign atan atan2
     average_pool average_pool_gradient batch_norm batch_norm_gradient batch_norm_inference
     batch_statistics bernoulli binary_cross_entropy binary_cross_entropy_gradient bincount
-    bitwise_and bitwise_not bitwise_or bitwise_xnor bitwise_xor cast cbrt ceil cholesky clamp clip
-    convolution convolution_input_gradient convolution_weights_gradient cos cosh count_leading_zeros
-    cross_entropy cross_entropy_gradient cumulative_max cumulative_product cumulative_sum diag
-    divide divide_trunc dropout dropout_gradient dynamic_slice dynamic_update embedding equal erf
-    erfc exp exp2 expm1 flip floor floor_divide gelu gelu_erf gelu_erf_gradient gelu_gradient
-    greater greater_equal group_norm group_norm_gradient gru gru_gradient hard_sigmoid
-    hard_sigmoid_gradient has_nan has_nan_or_inf histogram hypot instance_norm
-    instance_norm_gradient integers inv_std_dev_to_variance inverse is_finite is_inf is_nan
-    layer_norm layer_norm_gradient less less_equal log log10 log1p log2 log_softmax
-    log_softmax_gradient log_sum_exp logaddexp logical_and logical_not logical_or logical_xor lstm
-    lstm_gradient lu map max_pool max_pool_gradient maximum meshgrid minimum multi_head_attention
-    multi_head_attention_gradient multi_slice multi_update multi_update_add multi_update_max
-    multi_update_mul multiply negative normal not_equal one_hot outer pad popcount power prod qr
-    reciprocal reduce reduce_many reduce_window relu relu_gradient remainder remainder_trunc
-    repeat_elements roll round round_half_away rsqrt running_statistics searchsorted select
-    select_from_rows sgd shift_left shift_right shift_right_logical sigmoid sigmoid_gradient sign
-    sign_popops sin sinh softmax softmax_gradient softplus sort sort_key_value sqrt sqrt_trunc
-    square squared_error squared_error_gradient std subtract sum_pool sum_pool_gradient swish
-    swish_gradient switch take_along_axis tan tanh tanh_gradient tensordot tile top_k
-    triangular_mask triangular_solve tril triu trunc truncated_normal uniform unique_sorted
-    update_from_rows variance variance_to_inv_std_dev where zero
+    bitwise_and bitwise_not bitwise_or bitwise_xnor bitwise_xor cast categorical cbrt ceil cholesky
+    clamp clip clip_by_global_norm convolution convolution_input_gradient
+    convolution_weights_gradient cos cosh count_leading_zeros cross_entropy cross_entropy_gradient
+    cumulative_max cumulative_product cumulative_sum diag divide divide_trunc dropout
+    dropout_gradient dynamic_slice dynamic_update embedding equal erf erfc exp exp2 expm1 flip floor
+    floor_divide gelu gelu_erf gelu_erf_gradient gelu_gradient greater greater_equal group_norm
+    group_norm_gradient gru gru_gradient hard_sigmoid hard_sigmoid_gradient has_nan has_nan_or_inf
+    histogram hypot instance_norm instance_norm_gradient integers inv_std_dev_to_variance inverse
+    is_finite is_inf is_nan layer_norm layer_norm_gradient less less_equal log log10 log1p log2
+    log_softmax log_softmax_gradient log_sum_exp logaddexp logical_and logical_not logical_or
+    logical_xor lstm lstm_gradient lu map max_pool max_pool_gradient maximum meshgrid minimum
+    multi_head_attention multi_head_attention_gradient multi_slice multi_update multi_update_add
+    multi_update_max multi_update_mul multiply negative normal not_equal one_hot outer pad
+    permutation popcount power prod qr reciprocal reduce reduce_many reduce_window relu
+    relu_gradient remainder remainder_trunc repeat_elements rms_norm rms_norm_gradient roll round
+    round_half_away rsqrt running_statistics searchsorted select select_from_rows sgd shift_left
+    shift_right shift_right_logical sigmoid sigmoid_gradient sign sign_popops sin sinh softmax
+    softmax_gradient softplus sort sort_key_value sqrt sqrt_trunc square squared_error
+    squared_error_gradient std subtract sum_pool sum_pool_gradient swish swish_gradient switch
+    take_along_axis tan tanh tanh_gradient tensordot tile top_k triangular_mask triangular_solve
+    tril triu trunc truncated_normal uniform unique_sorted update_from_rows variance
+    variance_to_inv_std_dev where zero
 """
 
 _OPERATIONS = frozenset(_NAMES.split())

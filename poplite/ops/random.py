@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from poplite.expr.numpy_names import operations_on_use as _operations_on_use
 
 if TYPE_CHECKING:
+    from poplite.ops.random_choices import categorical as categorical, permutation as permutation
     from poplite.ops.random_numbers import (
         Dropped as Dropped,
         bernoulli as bernoulli,

@@ -139,6 +139,7 @@ VIEWS = [
                 *["hypot", "logaddexp", "std of rows"],
                 *["searchsorted", "bincount", "weighted", "histogram", "cumulative_max"],
                 *["sums of 9 x 9", "maxima of 9 x 9"],
+                *["has_nan_or_inf", "rms_norm", "clip_by_global_norm", "categorical"],
             ],
             marks=deep,
         ),

@@ -114,6 +114,93 @@ def layer_norm_gradient(
     return LayerNormGradient(*(cast(each, operand.element_type) for each in made))
 
 
+def rms_norm(x: Operand, gain: Operand | float = 1.0, epsilon: float = 1e-5) -> Expr:
+    """Return each row divided by the root of its mean square, times a gain.
+
+    `x / sqrt(mean(x ** 2) + epsilon) * gain`, along the last dimension; see Zhang, Sennrich, "Root
+    Mean Square Layer Normalization" (2019).
+
+    Args:
+        x: FLOAT or HALF.
+        gain: a gain for each element of a row, or a number.
+        epsilon: a number added to the mean square.
+
+    Raises:
+        ElementTypeError: for elements that are not floats.
+        TensorCreationError: for a gain of the wrong shape.
+        TensorIndexError: for a scalar x.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    >>> x = graph.add_variable(pl.FLOAT, (1, 2), "x", mapping=0, initial_value=[[1, 7]])
+    >>> y = pl.ops.map(rms_norm(x, gain=10, epsilon=0), program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(y)
+    array([[ 2., 14.]], dtype=float32)
+    """
+    what = "ops.nn.rms_norm"
+    operand = float_operand(x, what)
+    by = _wide(what, "gain", gain, operand)
+    scaled, _ = _scaled(cast(operand, FLOAT), epsilon)
+    return labelled(cast(scaled * by, operand.element_type), "rms_norm")
+
+
+class RmsNormGradient(NamedTuple):
+    """The gradients of `rms_norm`.
+
+    Attributes:
+        x: gradient with respect to the operand, of its shape.
+        gain: gradient with respect to the gain, of the shape of a row.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph()
+    >>> x, g = (graph.add_variable(pl.FLOAT, (8, 16), name) for name in "xg")
+    >>> [each.shape for each in pl.ops.nn.rms_norm_gradient(x, g)]
+    [(8, 16), (16,)]
+    """
+
+    x: Expr
+    gain: Expr
+
+
+def rms_norm_gradient(
+    x: Operand, gradient: Operand, gain: Operand | float = 1.0, epsilon: float = 1e-5
+) -> RmsNormGradient:
+    """Return the gradients of `rms_norm` with respect to its operands.
+
+    Args:
+        x: as in `rms_norm`.
+        gradient: gradient with respect to the result, of its shape and type.
+        gain: as in `rms_norm`.
+        epsilon: as in `rms_norm`.
+
+    Raises:
+        TensorCreationError: for a gradient of a different shape or type.
+        whatever `rms_norm` raises.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph()
+    >>> x, g = (graph.add_variable(pl.FLOAT, (8, 16), name) for name in "xg")
+    >>> rms_norm_gradient(x, g).x.shape
+    (8, 16)
+    """
+    what = "ops.nn.rms_norm_gradient"
+    operand = float_operand(x, what)
+    result = cast(by_result(what, gradient, operand), FLOAT)
+    scaled, inverse = _scaled(cast(operand, FLOAT), epsilon)
+    inner = result * _wide(what, "gain", gain, operand)
+    by_x = inverse * (inner - scaled * mean(inner * scaled, -1, keepdims=True))
+    by_gain = sum(result * scaled, [*range(operand.rank - 1)])
+    return RmsNormGradient(*(cast(each, operand.element_type) for each in (by_x, by_gain)))
+
+
+def _scaled(x: Expr, epsilon: float) -> tuple[Expr, Expr]:
+    """Return rows with a mean square of 1, and the factor that scaled them."""
+    inverse = rsqrt(mean(x * x, -1, keepdims=True) + epsilon)
+    return x * inverse, inverse
+
+
 def _whitened(x: Expr, dims: Dims, epsilon: float) -> tuple[Expr, Expr]:
     """Return x with mean 0 and variance 1 over dimensions, and the factor that scaled it."""
     inverse = rsqrt(variance(x, dims, keepdims=True) + epsilon)

@@ -10,32 +10,43 @@ Loshchilov, F. Hutter, "Decoupled weight decay regularization" (2017), for `deca
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from functools import reduce
 from typing import NamedTuple
 
-from poplite.errors import ElementTypeError, TensorCreationError
+from poplite.errors import (
+    ElementTypeError,
+    InvalidOption,
+    TensorCreationError,
+    checked_items,
+)
 from poplite.expr.build import as_expr, cast, iota
 from poplite.expr.operand import Operand, as_read
 from poplite.expr.operations import kind_of
-from poplite.expr.tree import ElementClass, Expr, labelled
+from poplite.expr.tree import ElementClass, Expr, Weak, formula, labelled
 from poplite.graph.graph import home_graph
 from poplite.graph.tensor.arguments import no_tensor
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.ops.elements import (
     absolute,
+    add,
     clamp,
+    divide,
     equal,
     erfc,
     exp,
     log,
+    minimum,
     sigmoid,
     softplus,
     sqrt,
+    square,
     where,
 )
 from poplite.ops.fuse.storing import Root
 from poplite.ops.operands import check_name, dimension, invalid_value
-from poplite.ops.record import lower
+from poplite.ops.record import lower, map as stored
 from poplite.ops.reductions.expressions import by_result, float_operand, max, sum
 from poplite.program import Sequence
 from poplite.public import arguments_of
@@ -575,6 +586,83 @@ def sgd(
     changed = cast(w - rate * g, parameter.element_type)
     lower(parameter.graph, [*roots, Root(changed, parameter, name=name)], program)
     return parameter
+
+
+class Clipped(NamedTuple):
+    """The results of `clip_by_global_norm`.
+
+    Attributes:
+        gradients: the gradients, scaled; in the type of each.
+        norm: their norm before, FLOAT[].
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=2))
+    >>> g = graph.add_variable(pl.FLOAT, (8,), "g", mapping=0)
+    >>> pl.ops.nn.clip_by_global_norm([g], 1, program=pl.Sequence()).norm.shape
+    ()
+    """
+
+    gradients: tuple[Expr, ...]
+    norm: Tensor
+
+
+def clip_by_global_norm(
+    gradients: Iterable[Operand],
+    limit: Operand | float,
+    *,
+    name: str = "clip_by_global_norm",
+    program: Sequence | None = None,
+) -> Clipped:
+    """Record the norm of all gradients together, by which they are scaled down to a limit.
+
+    `g * min(1, limit / norm)` for each gradient, with the root of the sum of all squares as norm,
+    in FLOAT. A gradient with an infinity or NaN makes the results NaN: test with
+    `ops.has_nan_or_inf(norm)`, which is true also if squares overflow.
+
+    Args:
+        gradients: tensors or expressions of FLOAT or HALF, one or more.
+        limit: the largest norm: a positive number, or a scalar of FLOAT.
+        name: name of the steps.
+        program: where the steps go; by default, the open block of `graph.steps()`.
+
+    Returns:
+        Expressions of the scaled gradients, and the norm, which is stored.
+
+    Raises:
+        ElementTypeError: for gradients that are not floats.
+        TensorCreationError: without gradients, or for a limit that is not a scalar.
+        InvalidOption: for a number that is not positive.
+        ControlProgramError: if `program` is omitted outside any block of steps.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    >>> v = graph.add_variable(pl.FLOAT, (2,), "v", mapping=0, initial_value=[3, 0])
+    >>> w = graph.add_variable(pl.FLOAT, (1,), "w", mapping=1, initial_value=4)
+    >>> clipped, norm = clip_by_global_norm([v, w], 1, program=program)
+    >>> first = pl.ops.map(clipped[0], program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(first)[0], float(engine.read(norm))
+    (np.float32(0.6), 5.0)
+    """
+    what = "ops.nn.clip_by_global_norm"
+    listed = checked_items(gradients, f"{what}: gradients", f"{what}([g, h], 1.0)")
+    given = [float_operand(each, what) for each in listed]
+    if not given:
+        raise TensorCreationError(f"{what}: there are no gradients", fix=f"{what}([g, h], 1.0)")
+    most = as_expr(limit, f"{what}, limit")
+    if isinstance(most, Weak):
+        if isinstance(most.value, bool) or not most.value > 0:
+            raise InvalidOption(f"{what}: limit is {most.value}", fix="pass a positive number")
+    elif most.is_open or most.shape != () or most.element_type is not FLOAT:
+        raise TensorCreationError(
+            f"{what}: limit is {formula(most)}, not a scalar of FLOAT", fix="pass limit=1.0"
+        )
+    squares = [sum(square(cast(each, FLOAT))) for each in given]
+    norm = stored(sqrt(reduce(add, squares)), name=name, program=program)
+    factor = minimum(divide(limit, norm), 1.0)
+    scaled = (cast(cast(each, FLOAT) * factor, each.element_type) for each in given)
+    return Clipped(tuple(scaled), norm)
 
 
 class AdamState(NamedTuple):

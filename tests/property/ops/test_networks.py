@@ -217,6 +217,59 @@ def test_layer_norm_of_half_is_rounded_once() -> None:
     assert (abs(y - exact) <= np.spacing(abs(y).astype(np.float16)) * 0.51).all()
 
 
+def rms_norm(x: Doubles, gain: Any = 1.0, epsilon: float = 1e-5) -> Doubles:
+    result: Doubles = x / np.sqrt((x * x).mean(-1, keepdims=True) + epsilon) * gain
+    return result
+
+
+@interpreted_sooner
+@examples(10, quick=1)
+@given(shape=st.sampled_from([(3,), (1, 3), (7, 12), (2, 3, 5)]), seed=st.integers(0, 2**32 - 1))
+def test_rms_norm(interpret: bool, shape: tuple[int, ...], seed: int) -> None:
+    random = np.random.default_rng(seed)
+    x, g = (random.standard_normal(shape).astype(np.float32) for _ in "xg")
+    gain = random.standard_normal(shape[-1:]).astype(np.float32)
+    (y,) = run(nn.rms_norm, (x, gain), interpret)
+    close(y, rms_norm(x.astype(float), gain), 50)
+    by_x, by_gain = run(nn.rms_norm_gradient, (x, g, gain), interpret)
+    wide, weights = x.astype(float), g.astype(float)
+    close(by_x, slope(lambda x: rms_norm(x, gain.astype(float)), x, weights), 200)
+    close(by_gain, slope(lambda gain: rms_norm(wide, gain), gain, weights), 100)
+    (half,) = run(lambda x: nn.rms_norm(x, 1.5), (x.astype(np.float16),))
+    exact = rms_norm(x.astype(np.float16).astype(float), 1.5)
+    assert (abs(half - exact) <= np.spacing(abs(half)) * 0.51).all()
+
+
+@interpreted_sooner
+@pytest.mark.parametrize("limit", [0.5, 1e6])
+def test_gradients_are_scaled_to_a_norm(interpret: bool, limit: float) -> None:
+    random = np.random.default_rng(2)
+    v, w = random.standard_normal((7, 9)).astype(np.float32), np.array([3, -4, 0], np.float16)
+
+    def clipped(a: pl.Tensor, b: pl.Tensor) -> Any:
+        graph = a.graph
+        most = graph.add_constant(pl.FLOAT, (), limit, "most", mapping=1)
+        for each in (limit, most):
+            program = pl.Sequence()
+            made = nn.clip_by_global_norm([a, b * 2], each, program=program)
+            results = [*(ops.map(g, program=program) for g in made.gradients), made.norm]
+            engine = pl.Engine(graph, program, interpret=interpret, options=values_only())
+            engine.run()
+            yield [engine.read(result) for result in results]
+
+    graph = pl.Graph(pl.Target(tiles=5))
+    a, b = (
+        graph.add_variable(x.dtype, x.shape, name, mapping="linear", initial_value=x)
+        for x, name in ((v, "a"), (w, "b"))
+    )
+    norm = np.sqrt((v.astype(float) ** 2).sum() + ((w.astype(float) * 2) ** 2).sum())
+    factor = min(1.0, limit / norm)
+    for first, second, found in clipped(a, b):
+        close(first, v * factor)
+        close(second, w.astype(float) * 2 * factor, 5)
+        np.testing.assert_allclose(found, norm, rtol=1e-6)
+
+
 def steps(
     record: Callable[..., Any], dtype: str, count: int, interpret: bool
 ) -> tuple[Array, Array]:
@@ -307,6 +360,16 @@ def hidden(value: object) -> Any:
         (lambda x, i: nn.cross_entropy(x, x[0]), "labels 'x' are FLOAT"),
         (lambda x, i: nn.cross_entropy(x, hidden(i[0] + 1)), "store it first"),
         (lambda x, i: nn.sgd(hidden(x * 2), x, 0.1), "parameter"),
+        (lambda x, i: nn.rms_norm(x, x[:, :1]), "gain has shape (4, 1), but x has (4, 3)"),
+        (
+            lambda x, i: nn.rms_norm_gradient(x, x[0]),
+            "the gradient must be FLOAT [4, 3]; found FLOAT [3]",
+        ),
+        (lambda x, i: nn.clip_by_global_norm([], 1.0), "there are no gradients"),
+        (lambda x, i: nn.clip_by_global_norm([i], 1.0), "the operand is INT"),
+        (lambda x, i: nn.clip_by_global_norm([x], 0.0), "limit is 0.0"),
+        (lambda x, i: nn.clip_by_global_norm([x], math.nan), "limit is nan"),
+        (lambda x, i: nn.clip_by_global_norm([x], x), "limit is x, not a scalar of FLOAT"),
         (lambda x, i: nn.sgd(i, i, 0.1), "parameter 'i' is INT"),
         (lambda x, i: nn.sgd(x, x[0], 0.1), "the gradient has shape (3,), but 'x' has (4, 3)"),
         (lambda x, i: nn.sgd(x, x, 0.1, velocity=x[0]), "velocity 'x' is float32[3]"),
