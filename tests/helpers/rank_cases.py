@@ -347,6 +347,33 @@ def growing(engine_of: EngineOf) -> Found:
     return [*map(engine.read, (x, y, z)), *map(other.read, (x, y, z)), told(other)]
 
 
+def shelf(engine_of: EngineOf) -> Found:
+    """Operations of which each tile makes a part, and others add the parts."""
+    graph, rng = graph_of(6), np.random.default_rng(3)
+    x, y = (
+        graph.add_variable(pl.FLOAT, (12, 7), name, mapping="linear", initial_value=values)
+        for name, values in (("x", rng.normal(size=(12, 7))), ("y", rng.normal(size=(12, 7))))
+    )
+    key = pl.ops.random.key(graph, 5)
+    with graph.steps() as program:
+        order = pl.ops.random.permutation(key, 84)
+        made = [
+            pl.ops.einsum("ij,kj,kl->il", x, y, x),
+            pl.ops.bincount(order, 84, x.flatten()),
+            pl.ops.histogram(x, [-1, 0, 0.5, 2]),
+            pl.ops.searchsorted(pl.ops.sort(y, None), x),
+            pl.ops.reduce_window(x, (3, 2), "add", padding=1),
+            pl.ops.cumulative_max(x, 0),
+            pl.ops.random.categorical(key, pl.ops.hypot(x, y)),
+            pl.ops.map(pl.ops.nn.rms_norm(x)),
+            pl.ops.nn.clip_by_global_norm([x, y], 1.0).norm,
+            order,
+        ]
+    engine = engine_of(graph, program)
+    engine.run()
+    return [*(engine.read(each) for each in made), told(engine)]
+
+
 def stateful() -> tuple[pl.Graph, pl.Program, tuple[pl.Tensor, ...]]:
     """Return a program whose results depend on all that a state holds."""
     graph = graph_of()
@@ -404,7 +431,10 @@ def drawn(engine_of: EngineOf, seed: int) -> Found:
     return [*found, told(engine)]
 
 
-CASES = (heat, bfs, moved, varying, returned, hosted, replicas, quarters, loaded, states, growing)
+CASES = (
+    *(heat, bfs, moved, varying, returned, hosted, replicas, quarters, loaded, states, growing),
+    shelf,
+)
 
 
 # -- comparing -------------------------------------------------------------------------------------

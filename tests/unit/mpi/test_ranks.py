@@ -279,6 +279,7 @@ QUICK = [
     "quarters",
     "states",
     "growing",
+    "shelf",
     "1",
     "bfs:strict",
     "states:strict",
