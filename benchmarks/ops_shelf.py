@@ -96,7 +96,7 @@ def products(small: bool, samples: int) -> list[Row]:
             "einsum, chain of three matrices: poplite / NumPy, its path",
             lambda a, b, c: ops.einsum("ij,jk,kl->il", a, b, c),
             lambda a, b, c: np.einsum("ij,jk,kl->il", a, b, c, optimize=True),
-            [n(1024, 1024), n(1024, 1024), n(1024, 1024)],
+            [n(2048, 1024), n(1024, 2048), n(2048, 1024)],
         ),
         (
             "einsum, bthd,bshd->bhts: poplite / NumPy, its path",
@@ -108,7 +108,7 @@ def products(small: bool, samples: int) -> list[Row]:
             "tensordot over two dimensions: poplite / NumPy",
             lambda a, b: ops.tensordot(a, b, ([1, 2], [1, 0])),
             lambda a, b: np.tensordot(a, b, ([1, 2], [1, 0])),
-            [n(1024, 16, 64), n(64, 16, 1024)],
+            [n(2048, 16, 64), n(64, 16, 2048)],
         ),
     ]
     return [

@@ -466,28 +466,31 @@ def _product(
     one: Factor, other: Factor, kept: Collection[str], output: Labels
 ) -> tuple[Labels, Expr]:
     """Return the labels of a product in the order of its expression, and the expression."""
-    place = {label: k for k, label in enumerate(output)}
-    order = sorted({*one.labels, *other.labels} & {*kept}, key=lambda n: (place.get(n, -1), n))
     both = {*one.labels} & {*other.labels}
-    summed = sorted(both - {*kept})
-    left, right = (
-        [n for n in order if n in each.labels and n not in both] for each in (one, other)
-    )
+    batch = [n for n in one.labels if n in both and n in kept]
+    summed = [n for n in one.labels if n in both and n not in kept]
+    left, right = ([n for n in each.labels if n in kept and n not in both] for each in (one, other))
     if not summed or not (left or right) or one.x.element_type not in FLOATS:
+        order = [n for n in output if n in {*batch, *left, *right}]
+        order += [n for n in (*batch, *left, *right) if n not in order]
         groups = [[label] for label in (*order, *summed)]
         factors = [_arranged(each, groups, [*order, *summed]) for each in (one, other)]
         terms = apply("multiply", *factors)
         dims = range(len(order), len(groups))
         return tuple(order), reduction("add", terms, dims, False)
-    if right and (not left or order.index(right[0]) < order.index(left[0])):
+    if _is_turned(one, summed[0], left) and not _is_turned(other, summed[0], right):
         one, other, left, right = other, one, right, left
-    batch = [n for n in order if n in both]
     sides = [batch, left, summed], [batch, summed, right]
     a, b = (
         _arranged(each, own if batch else own[1:], [n for group in own for n in group])
         for each, own in zip((one, other), sides, strict=True)
     )
     return (*batch, *left, *right), matmul(a, b)
+
+
+def _is_turned(factor: Factor, summed: str, others: List[str]) -> bool:
+    """Return whether a factor has a contracted label before its other ones, as a right matrix."""
+    return bool(others) and factor.labels.index(summed) < factor.labels.index(others[0])
 
 
 def _arranged(term: Factor, groups: List[List[str]], used: List[str]) -> Tensor | Expr:
