@@ -112,6 +112,6 @@ def bin_slots(elements: int) -> int:
     """Return the approximate slots of `CountBins` and `AddToBins`.
 
     >>> bin_slots(10)
-    130
+    100
     """
-    return 30 + 10 * elements
+    return 30 + 7 * elements
