@@ -386,6 +386,7 @@ def cumulative_product(
     return _running("ops.cumulative_product", vertices, x, dim, exclusive, name, program)
 
 
+@arguments_of(cumulative_sum)
 def cumulative_max(
     x: Operand,
     dim: int | None = -1,
@@ -395,8 +396,7 @@ def cumulative_max(
 ) -> Tensor:
     """Record steps that find the largest element up to and including each, along a dimension.
 
-    After a NaN all are NaN, as in `numpy.maximum.accumulate`. Arguments and errors are those of
-    `cumulative_sum`.
+    After a NaN all are NaN, as in `numpy.maximum.accumulate`.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()

@@ -145,11 +145,11 @@ def variance(x: Operand, dims: Dims = None, *, ddof: float = 0, keepdims: bool =
     return labelled(cast(found, element), "variance")
 
 
+@arguments_of(variance)
 def std(x: Operand, dims: Dims = None, *, ddof: float = 0, keepdims: bool = False) -> Expr:
     """Return the standard deviation of floats along dimensions: the root of `ops.variance`.
 
-    For HALF, it is computed in FLOAT and rounded once. Arguments and errors are those of
-    `ops.variance`.
+    For HALF, it is computed in FLOAT and rounded once.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 8), "x")
@@ -337,6 +337,7 @@ def has_nan(x: Operand) -> Expr:
     return any(apply("is_nan", float_operand(x, "ops.has_nan")))
 
 
+@arguments_of(has_nan)
 def has_nan_or_inf(x: Operand) -> Expr:
     """Return whether any element of floats is NaN or infinite, as one BOOL; see `has_nan`.
 
