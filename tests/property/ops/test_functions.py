@@ -590,7 +590,7 @@ RECORD_STEPS = {
     *POOLS,
     *RECURRENT,
     *("gru_gradient", "lstm_gradient", "multi_head_attention", "multi_head_attention_gradient"),
-    *("adam", "adam_state", "sgd", "running_statistics"),
+    *("adam", "adam_state", "clip_by_global_norm", "sgd", "running_statistics"),
 }
 """Functions of `nn` that return no expressions."""
 
