@@ -524,9 +524,14 @@ def softmax(x: Any, axes: AxesLike) -> Op:
     >>> softmax(ng.placeholder([K, N]), [K])
     <softmax (K:10, N:8) FLOAT>
     """
-    operand = elementwise.of_floats(x, "softmax")
-    summed = chosen(axes, operand.axes, "softmax")
-    check_not_empty("softmax", operand, summed)
+    return _softmax(x, axes, "softmax")
+
+
+def _softmax(x: Any, axes: AxesLike, called: str) -> Op:
+    """Return a softmax for the function that the user called."""
+    operand = elementwise.of_floats(x, called)
+    summed = chosen(axes, operand.axes, called)
+    check_not_empty(called, operand, summed)
     below = operand - elementwise.stop_gradient(max(operand, summed))
     powers = elementwise.exp(below)
     total = sum(powers, summed)
@@ -549,7 +554,7 @@ def log_softmax(x: Any, axes: AxesLike) -> Op:
     >>> ng.log_softmax(ng.placeholder([K, N]), [K])
     <log_softmax (K:10, N:8) FLOAT>
     """
-    return written_as("log_softmax", _log_of(softmax(x, axes)))
+    return written_as("log_softmax", _log_of(_softmax(x, axes, "log_softmax")))
 
 
 def _log_of(x: Op) -> Op:
@@ -572,7 +577,8 @@ def cross_entropy_multi(p: Any, t: Any, axes: AxesLike = None, out_axes: AxesLik
         out_axes: the remaining axes, in this order.
 
     Raises:
-        AxisError: if neither has all axes of the other.
+        AxisError: if neither has all axes of the other, or without either list of axes.
+        MissingAxisError: for an axis that they lack.
 
     >>> import poplite as pl, poplite.named as ng
     >>> K, N = ng.make_axis(10, "K"), ng.make_axis(8, "N")
@@ -581,7 +587,13 @@ def cross_entropy_multi(p: Any, t: Any, axes: AxesLike = None, out_axes: AxesLik
     <cross_entropy_multi (N:8) FLOAT>
     """
     one, other = _matched(p, t, "cross_entropy_multi")
-    made = -sum(other * _log_of(one), axes, out_axes)
+    if axes is None and out_axes is None:
+        raise AxisError(
+            "cross_entropy_multi: axes or out_axes is required",
+            found=one.text,
+            fix=f"ng.cross_entropy_multi({spelled(one, 'p')}, t, axes), with the classes' axes",
+        )
+    made = -_reduce("add", other * _log_of(one), axes, out_axes, "cross_entropy_multi")
     return written_as("cross_entropy_multi", made)
 
 

@@ -17,7 +17,13 @@ import poplite.named as ng
 from helpers.depth import thinned, values_only
 from helpers.named_oracle import axes_of, evaluate, slope
 from poplite import ops
-from poplite.errors import ElementTypeError, PopliteError, SizeOverflowError
+from poplite.errors import (
+    AxisError,
+    ElementTypeError,
+    MissingAxisError,
+    PopliteError,
+    SizeOverflowError,
+)
 from poplite.named.op import Op
 from poplite.named.tensors import TensorOp
 
@@ -474,6 +480,24 @@ def test_what_is_refused_is_refused_when_it_is_built(dtype: Any) -> None:
             ElementTypeError,
             "deriv: operands of INT are not supported",
             "",
+        ),
+        (
+            lambda x, i, p: ng.log_softmax(x, [W]),
+            MissingAxisError,
+            "log_softmax: no axis 'W' among (H:3)",
+            "(H:3)",
+        ),
+        (
+            lambda x, i, p: ng.cross_entropy_multi(x, x, [W]),
+            MissingAxisError,
+            "cross_entropy_multi: no axis 'W' among (H:3)",
+            "(H:3)",
+        ),
+        (
+            lambda x, i, p: ng.cross_entropy_multi(x, x),
+            AxisError,
+            "cross_entropy_multi: axes or out_axes is required",
+            "ng.cross_entropy_multi(x, t, axes)",
         ),
         (
             lambda x, i, p: ng.cast(x, pl.QUARTER),
