@@ -148,7 +148,8 @@ def bins(small: bool, samples: int) -> list[Row]:
     rng = np.random.default_rng(3)
     size = 10_000 if small else 10**6
     x, keys = rng.standard_normal(size, np.float32), np.sort(rng.standard_normal(4000, np.float32))
-    numbers, weights = rng.integers(0, 256, size, np.int32), np.ones(size, np.float32)
+    many = size if small else 10**7  # each of 8,832 workers has bins of its own
+    numbers, weights = rng.integers(0, 256, many, np.int32), np.ones(many, np.float32)
     image, edges = whole(small, 1024, 1024), np.linspace(-3, 3, 65).astype(np.float32)
     one = partial(row, small, samples)
     return [
@@ -160,13 +161,13 @@ def bins(small: bool, samples: int) -> list[Row]:
             keys,
         ),
         one(
-            "bincount of 10^6 in 256: poplite / NumPy",
+            "bincount of 10^7 in 256: poplite / NumPy",
             lambda k: ops.bincount(k, 256),
             lambda k: np.bincount(k, minlength=256),
             numbers,
         ),
         one(
-            "weighted bincount of 10^6: poplite / NumPy",
+            "weighted bincount of 10^7: poplite / NumPy",
             lambda k, w: ops.bincount(k, 256, w),
             lambda k, w: np.bincount(k, w, 256),
             numbers,
