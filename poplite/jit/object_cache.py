@@ -47,9 +47,12 @@ def cache_folder() -> Path:
 
 
 def cached_files() -> list[Path]:
-    """Return the files of compiled code in the cache folder; none if there is no folder."""
+    """Return the files of compiled code in the cache folder; none if there is no folder.
+
+    Those in `ipu` were made by compilers of C++, for exported programs.
+    """
     folder = cache_folder()
-    return [*folder.glob("*.o")] if folder.is_dir() else []
+    return [*folder.glob("*.o"), *folder.glob("ipu/*-*")] if folder.is_dir() else []
 
 
 def find(name: str) -> bytes | None:

@@ -14,7 +14,7 @@ import pytest
 
 import poplite as pl
 from helpers.running import go_to, python
-from poplite.ipu import selftest
+from poplite.ipu import building, selftest
 from poplite.source import SourceLocation
 from poplite.tools.code_lines import code_lines, main as count_lines
 from poplite.tools.command import main
@@ -304,9 +304,14 @@ def test_compiled_vertices_are_counted_and_deleted(
     cache.mkdir()
     (cache / "a.o").write_bytes(b"12345")
     (cache / "notes.txt").write_text("of the user")
+    with monkeypatch.context() as of_ipu:
+        of_ipu.setattr(building, "_own_folder", lambda: pytest.fail("the cache can be written"))
+        building.kept("codelets.gp", ["source"]).write_bytes(b"1234567")
+    assert main(["cache", "info"]) == 0
+    assert capsys.readouterr().out == f"2 compiled files, 12 B, {cache}\n"
     assert main(["cache", "clear"]) == 0
-    assert capsys.readouterr().out == f"deleted 1 compiled file, 5 B, {cache}\n"
-    assert [each.name for each in cache.iterdir()] == ["notes.txt"]
+    assert capsys.readouterr().out == f"deleted 2 compiled files, 12 B, {cache}\n"
+    assert {each.name for each in cache.rglob("*")} == {"notes.txt", "ipu"}
     (cache / "folder.o").mkdir()
     assert main(["cache", "clear"]) == 1
     assert "cannot delete compiled vertices: " in capsys.readouterr().err
