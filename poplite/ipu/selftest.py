@@ -484,7 +484,14 @@ def _ordered(x: Inputs) -> list[Tensor]:
 
 
 def _scanned(x: Inputs) -> list[Tensor]:
-    return [ops.cumulative_sum(x.usual(200)), ops.cumulative_product(x.usual(200))]
+    cumulative = ops.cumulative_sum, ops.cumulative_product, ops.cumulative_max
+    return [each(x.usual(200)) for each in cumulative]
+
+
+def _binned(x: Inputs) -> list[Tensor]:
+    numbers, indices = x.usual(200), x.indices(200, 30)
+    counts = ops.bincount(indices, 30), ops.bincount(indices, 30, numbers)
+    return [*counts, ops.histogram(numbers, 12, (-2, 2))]
 
 
 def _sliced(x: Inputs) -> list[Tensor]:
@@ -563,7 +570,8 @@ LIBRARY: Mapping[str, Build] = {
     "pooling": _pooled,
     "random numbers": _random_numbers,
     "sort, top_k, take, unique": _ordered,
-    "running sums and products": _scanned,
+    "running sums, products and maxima": _scanned,
+    "bins": _binned,
     "multi_slice": _sliced,
     "multi_update": partial(_updated, ops.multi_update),
     "multi_update_add": partial(_updated, ops.multi_update_add),

@@ -26,6 +26,7 @@ from poplite.errors import ElementTypeError
 from poplite.expr.build import apply, cast, reduction, typed_number
 from poplite.expr.operand import Operand
 from poplite.graph.graph import Graph
+from poplite.graph.host_values import check_room
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tile_mapping import TileMapping
 from poplite.machine.target import Target
@@ -104,7 +105,7 @@ def searchsorted(
             f"{checks.called(given)} is {given.element_type!r}",
             fix=f"ops.cast(v, {sorted_.element_type!r})",
         )
-    if side not in ("left", "right"):
+    if not isinstance(side, str) or side not in ("left", "right"):
         raise checks.invalid_value(what, "side", side, '"left" or "right"')
     place = checks.steps_for(what, graph, name, program)
     with one_operation(graph, name, place):
@@ -268,9 +269,9 @@ def histogram(
     what = "ops.histogram"
     given = checks.operand(what, x, program, "x")
     checks.check_type(what, given, NUMBERS, "x")
-    edges = bins if isinstance(bins, Tensor) else _edges(what, bins, range, given)
     tensors = [bins] if isinstance(bins, Tensor) else []
     graph = checks.graph_of(what, given, program, *tensors)
+    edges = bins if isinstance(bins, Tensor) else _edges(what, graph, bins, range, given)
     for each in tensors:
         checks.own_operand(what, graph, each, program, "bins")
         if each.rank != 1 or each.shape[0] < 2 or each.element_type is not given.element_type:
@@ -288,13 +289,14 @@ def histogram(
         return _counted(graph, stored(own, name="x bins"), count, None)
 
 
-def _edges(what: str, bins: object, limits: object, x: Given) -> Numbers:
+def _edges(what: str, graph: Graph, bins: object, limits: object, x: Given) -> Numbers:
     """Return edges in the type of x, or raise."""
     if integer_or_none(bins) is not None:
         count, ends = checks.count_of(what, "bins", bins, 1), items_or_none(limits)
         if ends is None or len(ends) != 2:
             raise checks.invalid_value(what, "range", limits, "the lowest and the highest edge")
         low, high = (number_of(what, "range", each) for each in ends)
+        check_room(graph.space, x.element_type, (count + 1,), f"{what}: bins")
         edges = np.linspace(low, high, count + 1)
     else:
         listed = items_or_none(bins)

@@ -1389,7 +1389,7 @@ def meshgrid(*vectors: Tensor, indexing: str = "xy") -> tuple[Tensor, ...]:
     [(3, 2), (3, 2)]
     """
     what = "ops.meshgrid"
-    if indexing not in ("xy", "ij"):
+    if not isinstance(indexing, str) or indexing not in ("xy", "ij"):
         raise checks.invalid_value(what, "indexing", indexing, '"xy" or "ij"')
     for each in vectors:
         _check_tensor(what, each)

@@ -91,7 +91,7 @@ def scan(
     with one_operation(call.graph, name, call.place):
         state = [stored(each, name="carry") for each in call.carried]
         read = [_in_rows(call.graph, each) for each in call.xs]
-        with (backwards if reverse else forwards)(call.turns) as step:
+        with (backwards if reverse and call.turns else forwards)(call.turns) as step:
             rows = [of_step(x, step, "x") for x in read]
             made = body(_filled(carry, state), _filled(xs, rows))
             new, outputs = _results(made, carry, state, call.graph)
@@ -179,14 +179,23 @@ def _is_read(target: Tensor, values: list[Given]) -> bool:
 # -- trees -----------------------------------------------------------------------------------------
 
 
-def _leaves(tree: Any, role: str) -> Iterator[tuple[str, Any]]:
+MOST_LEVELS = 50
+"""Maximum number of levels of a tree."""
+
+
+def _leaves(tree: Any, role: str, levels: int = MOST_LEVELS) -> Iterator[tuple[str, Any]]:
     """Yield the operands of a tree, each with its place: `carry[0]['h']`."""
+    if not levels:
+        raise ControlProgramError(
+            f"ops.scan: {role.partition('[')[0]} has more than {MOST_LEVELS} levels",
+            fix="pass a tuple or a dict of tensors",
+        )
     if isinstance(tree, dict):
         for key, each in tree.items():
-            yield from _leaves(each, f"{role}[{key!r}]")
+            yield from _leaves(each, f"{role}[{key!r}]", levels - 1)
     elif isinstance(tree, tuple | list):
         for number, each in enumerate(tree):
-            yield from _leaves(each, f"{role}[{number}]")
+            yield from _leaves(each, f"{role}[{number}]", levels - 1)
     elif tree is not None:
         yield role, _operand(tree, role)
 

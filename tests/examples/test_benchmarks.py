@@ -28,7 +28,7 @@ ENGINE = [
     + ["R8"] * 2
     + ["faster form"]
     + ["R9", "R10", "R11", "R22", "R23", "R24", "R25", "R12", "R13"],
-    *["axpy"] * 2 + ["R15"] * 2 + ["matmul", "axpy"] + ["R29"] * 2 + ["R30"],
+    *["axpy"] * 2 + ["R15"] * 2 + ["matmul", "axpy"] + ["R29"] * 3 + ["R30"],
 ]
 
 VERBS = ["save", "load"]

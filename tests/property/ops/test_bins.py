@@ -64,9 +64,9 @@ def test_positions_are_those_of_numpy(
 
 @both_forms
 def test_positions_among_more_numbers_than_a_tile_holds(interpret: bool) -> None:
-    target = pl.Target(tiles=8, workers=2, tile_memory_bytes=4096)
+    target = pl.Target(tiles=8, workers=2, tile_memory_bytes=8192)
     rng = np.random.default_rng(0)
-    x = np.sort(rng.normal(size=1500)).astype(np.float32)
+    x = np.sort(rng.normal(size=3000)).astype(np.float32)
     v = rng.normal(size=(9, 7)).astype(np.float32)
     found = computed(ops.searchsorted, x, v, interpret=interpret, target=target)
     assert np.array_equal(found, np.searchsorted(x, v))
