@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from poplite.report.memory import KIND_NAMES, KINDS
@@ -22,7 +23,7 @@ from poplite.viz.dataflow.picture import report_svg
 from poplite.viz.draw.words import name_text
 from poplite.viz.page.pack import Arrays
 from poplite.viz.page.report_data import report_data
-from poplite.viz.page.words import printable_in, shared
+from poplite.viz.page.words import shared
 from poplite.viz.paint_html import asset, escaped
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def report_page(
         if graph_svg:
             shown["graph"] = arrays.add_text(graph_svg)
         words: list[str] = []
-        shown["reports"] = shared(printable_in(shown["reports"]), words)
+        shown["reports"] = shared(shown["reports"], words)
         shown |= {"title": title, "table": arrays.table, "words": words}
         block, begin = arrays.block(json_in_page(shown))
         if len(block) <= MOST_BLOCK:
@@ -100,6 +101,7 @@ def report_page(
     return "".join(parts[piece] if number % 2 else piece for number, piece in enumerate(pieces))
 
 
+@cache
 def script() -> str:
     """Return the code of the page, whose names are its own, without comments and indentation.
 

@@ -19,37 +19,36 @@ LEAST = 12
 """Characters of the shortest text that is kept so."""
 
 
-def printable_in(value: Any) -> Any:
-    r"""Return data with escapes in its texts and names for what cannot be printed.
+def shared(value: Any, words: list[str]) -> Any:
+    r"""Return data with its texts that occur again as numbers; they are added to `words`.
 
-    >>> print(printable_in({"a\n": ["b\n", 1]})["a\\n"][0])
+    What cannot be printed in texts and names becomes an escape.
+
+    >>> print(shared({"a\n": ["b\n", 1]}, [])["a\\n"][0])
     b\n
     """
-    return _changed(value, printable, printable)
-
-
-def shared(value: Any, words: list[str]) -> Any:
-    """Return data with its texts that occur again as numbers; they are added to `words`."""
     count = Counter(text for text in _texts(value) if len(text) >= LEAST)
     numbers: dict[str, int] = {}
 
     def numbered(text: str) -> Any:
-        return {"w": numbers.setdefault(text, len(numbers))} if count[text] > 1 else text
+        if count[text] > 1:
+            return {"w": numbers.setdefault(text, len(numbers))}
+        return printable(text)
 
-    found = _changed(value, numbered, str)
-    words += numbers
+    found = _changed(value, numbered)
+    words += map(printable, numbers)
     return found
 
 
-def _changed(value: Any, text: Callable[[str], Any], name: Callable[[str], str]) -> Any:
-    """Return data with its texts and the names of its objects changed; tuples become lists."""
+def _changed(value: Any, text: Callable[[str], Any]) -> Any:
+    """Return data with its texts changed; tuples become lists."""
     match value:
         case str():
             return text(value)
         case dict():
-            return {name(key): _changed(one, text, name) for key, one in value.items()}
+            return {printable(key): _changed(one, text) for key, one in value.items()}
         case list() | tuple():
-            return [_changed(one, text, name) for one in value]
+            return [_changed(one, text) for one in value]
     return value
 
 
