@@ -19,7 +19,7 @@ from poplite.jit.build import Builds, Job, built, kernel_job
 from poplite.simulator.codegen.compute_code import Variant
 from poplite.simulator.running import announcer
 from poplite.source import SourceLocation
-from poplite.vertex.compute.identity import FasterForm, code_identity
+from poplite.vertex.compute.meaning import FasterForm, meaning_of
 from poplite.vertex.vertex import Vertex
 
 DRIVER = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 2, *[ctypes.c_int64] * 4, ctypes.c_void_p)
@@ -61,7 +61,7 @@ class Driver:
     @cached_property
     def name(self) -> str:
         """The name of its code; a faster form is compiled again if `compute` changes."""
-        identity = [code_identity(cls) for cls in dict.fromkeys((self.cls, self.vertex))]
+        identity = [meaning_of(cls).identity for cls in dict.fromkeys((self.cls, self.vertex))]
         return digest([__name__], "driver", identity, self.columns, self.variant)
 
     def address(self) -> int:

@@ -44,7 +44,7 @@ from poplite.simulator.running import Peers, Progress, Recording, Running, Stopp
 from poplite.simulator.strict.checks import StrictChecks
 from poplite.simulator.strict.error_texts import ProgramRow
 from poplite.text import clipped
-from poplite.vertex.compute.identity import FasterForms, check
+from poplite.vertex.compute.meaning import FasterForms, meaning_of
 from poplite.vertex.vertex import Vertex
 
 SLOW_NS = 5_000_000
@@ -659,5 +659,5 @@ def _interpreted_forms(
     return {
         cls: arena.floats.form(cls)
         for cls in vertex_classes(executable.steps)
-        if replays or cls in in_python or check(cls).raises
+        if replays or cls in in_python or meaning_of(cls).raises
     }

@@ -63,7 +63,7 @@ from poplite.simulator.strict.shadow import (
 )
 from poplite.source import SourceLocation
 from poplite.text import amount
-from poplite.vertex.compute.data_flow import flow_of
+from poplite.vertex.compute.meaning import meaning_of
 from poplite.vertex.vertex import Vertex
 
 if TYPE_CHECKING:
@@ -542,7 +542,9 @@ def _elements(field: FieldElements, part: Any) -> Any:
 
 def _may_read(field: FieldElements) -> Mask:
     """Return which elements of a field vertices may read, according to their source text."""
-    numbers = flow_of(field.cls).indices.get(field.field.name) if field.field.depth == 1 else None
+    numbers = (
+        meaning_of(field.cls).flow.indices.get(field.field.name) if field.field.depth == 1 else None
+    )
     if numbers is None:
         return np.ones(len(field.elements), np.bool_)
     lengths = np.diff(field.end, prepend=0)

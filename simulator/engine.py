@@ -83,7 +83,7 @@ from poplite.simulator.running import Announcer, Peers, shown
 from poplite.simulator.strict.checks import StrictChecks
 from poplite.text import amount
 from poplite.types import QuarterMetadata
-from poplite.vertex.compute.identity import FasterForms, faster_form
+from poplite.vertex.compute.meaning import FasterForms, faster_form
 from poplite.vertex.vertex import Vertex
 
 if TYPE_CHECKING:

@@ -50,7 +50,7 @@ from poplite.program import (
 from poplite.program.base import FunctionCall
 from poplite.source import SourceLocation
 from poplite.text import amount, same_problem
-from poplite.vertex.compute.identity import check
+from poplite.vertex.compute.meaning import meaning_of
 from poplite.vertex.vertex import Field
 from poplite.view import storages
 
@@ -292,7 +292,7 @@ def _check_results(used: _Used) -> None:
     for execute, where in used.results.items():
         compute_set = execute.compute_set
         classes = dict.fromkeys(some.vertex_class for some in compute_set.vertices.items())
-        if any(check(cls).result is not None for cls in classes):
+        if any(meaning_of(cls).returns for cls in classes):
             continue
         names = [f"'{cls.__name__}', whose compute returns nothing" for cls in classes]
         raise ControlProgramError(

@@ -55,7 +55,7 @@ from poplite.graph.compute_sets.compute_set import ComputeSet, StateValues, Vect
 from poplite.graph.compute_sets.edge_table import EdgeTable, Family
 from poplite.graph.compute_sets.vertex_block import EdgeRuns, Edges, VertexTiles
 from poplite.source import SourceLocation
-from poplite.vertex.compute.identity import check
+from poplite.vertex.compute.meaning import meaning_of
 from poplite.vertex.fields import Field
 from poplite.vertex.vertex import Vertex
 from poplite.vertices.slices import gathers_rows, needs_old_rows, updates_rows
@@ -90,7 +90,7 @@ def lower_compute_sets(
         for _, table, _ in listed
     ]
     classes = dict.fromkeys(family.cls for _, table, _ in listed for family in table.families)
-    raising = {cls for cls in classes if check(cls).raises}
+    raising = {cls for cls in classes if meaning_of(cls).raises}
     steps: list[ComputeStep] = []
     known: dict[EdgeTable, Lowered] = {}
     for (compute_set, table, is_checked), state in zip(listed, states, strict=True):

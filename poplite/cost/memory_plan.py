@@ -24,7 +24,6 @@ Source: Poplar user guide, "Vertex vector types"; PopVision, "Vertex data".
 
 from __future__ import annotations
 
-import ast
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
@@ -62,7 +61,7 @@ from poplite.report.memory import (
 from poplite.report.per_tile import PerTile
 from poplite.source import SourceLocation, here
 from poplite.text import amount
-from poplite.vertex.compute.identity import check
+from poplite.vertex.compute.meaning import meaning_of
 from poplite.vertex.fields import Field, VectorLayout, VectorListLayout
 from poplite.vertex.vertex import Vertex
 
@@ -477,13 +476,6 @@ def _described(held: Held, line: SourceLocation | None) -> str:
 # exchange code from the work of the tile in each step. The numbers of instructions are assumptions
 # (`poplite.machine.facts`), which do not depend on the program.
 
-OPERATIONS = (
-    *(ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Call, ast.Subscript),
-    *(ast.Attribute, ast.If, ast.While, ast.For, ast.Break, ast.Continue, ast.Return),
-    *(ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Raise, ast.Assert),
-)
-"""Syntax nodes that count as operations, since they compute, load, store or branch."""
-
 EXCHANGE_CODE: Mapping[PhaseKind, Category] = {
     "exchange": "internal_exchange_code",
     "global exchange": "global_exchange_code",
@@ -503,15 +495,9 @@ def vertex_code_bytes(cls: type[Vertex], target: Target) -> int:
     64
     """
     try:
-        functions = list(check(cls).functions())
+        operations = meaning_of(cls).operations
     except VertexCompileError:
-        functions = []  # the engine rejects the class with an error that says why
-    operations = sum(
-        isinstance(node, OPERATIONS)
-        for function in functions
-        for statement in function.text.tree.body
-        for node in ast.walk(statement)
-    )
+        operations = 0  # the engine rejects the class with an error that says why
     instructions = target.cost("slot_entry") + operations * target.cost("operation_instructions")
     return int(instructions * target.cost("instruction_bytes"))
 

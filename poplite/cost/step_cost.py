@@ -28,7 +28,7 @@ from poplite.jit.build import address, native
 from poplite.jit.kernels_tiles import finish, pack
 from poplite.report.execution import Cause, PhaseKind, TilePairs
 from poplite.report.per_tile import PerTile
-from poplite.vertex.compute.data_flow import flow_of
+from poplite.vertex.compute.meaning import meaning_of
 from poplite.vertex.vertex import MultiVertex, Vertex
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class StepCost:
 def data_dependent_steps(costs: Sequence[StepCost]) -> frozenset[int]:
     """Return the numbers of the steps in which the work of vertices may depend on data."""
     automatic = {v.cls for cost in costs for v in cost.vertices if v.source == "automatic"}
-    varying = {cls for cls in automatic if flow_of(cls).may_depend_on_data}
+    varying = {cls for cls in automatic if meaning_of(cls).flow.may_depend_on_data}
     return frozenset(
         number
         for number, cost in enumerate(costs)

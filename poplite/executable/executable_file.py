@@ -69,7 +69,8 @@ from poplite.report.per_tile import PerPair, PerTile
 from poplite.report.validate import MOST_TOTAL
 from poplite.text import LINE, amount, clipped, items_or_none, shortened
 from poplite.types import ElementType
-from poplite.vertex.compute.identity import ClassCode, code_of
+from poplite.vertex.compute.identity import ClassCode
+from poplite.vertex.compute.meaning import meaning_of
 from poplite.vertex.fields import specialise
 from poplite.vertex.from_source import why_missing
 from poplite.vertex.vertex import Vertex
@@ -186,7 +187,7 @@ def named_class(cls: type[Vertex]) -> NamedClass:
     Add[HALF]
     """
     try:
-        code = code_of(cls)
+        code = meaning_of(cls).code
     except VertexCompileError as error:
         raise FileLoadError(
             f"cannot save an executable with vertex class '{cls.__name__}': {error.what}",
@@ -226,7 +227,7 @@ def found_classes(
     for cls in chain(_generated(named), classes_of_user(sources), defined_classes(Vertex)):
         by_name.setdefault(local_name(cls), []).append(cls)
     missing, classes, differing = [], [], []
-    code = cache(code_of)
+    code = cache(lambda cls: meaning_of(cls).code)
     is_library_known = False
 
     def looked_up(each: NamedClass) -> tuple[type[Vertex] | None, list[str]]:

@@ -55,7 +55,8 @@ from poplite.ops.fuse.classes import class_of, recipe_of
 from poplite.ops.fuse.recipe import MapRecipe, ReductionRecipe, SumRecipe, fault_of
 from poplite.source import SourceLocation
 from poplite.types import QUARTER_METADATA, ElementType
-from poplite.vertex.compute.identity import ClassCode, code_of, cycles_code
+from poplite.vertex.compute.identity import ClassCode, cycles_code
+from poplite.vertex.compute.meaning import meaning_of
 from poplite.vertex.fields import PLAIN, Field, Layout, Role, specialise
 from poplite.vertex.from_source import saved_as, stand_in, why_missing
 from poplite.vertex.vertex import MultiVertex, Vertex
@@ -155,7 +156,7 @@ def declared_class(cls: type[Vertex]) -> DeclaredClass:
 
 def _code_of(cls: type[Vertex]) -> ClassCode | None:
     try:
-        code = code_of(cls)
+        code = meaning_of(cls).code
     except VertexCompileError:
         return None
     return replace(code, functions=(*code.functions, *cycles_code(cls)))

@@ -30,8 +30,9 @@ from poplite.ipu.codelet_statements import function_text
 from poplite.text import clipped, items_or_none
 from poplite.types import QUARTER, QUARTER_METADATA
 from poplite.vertex.compute.arithmetic import Kind
-from poplite.vertex.compute.identity import check, code_identity
+from poplite.vertex.compute.identity import identity_of
 from poplite.vertex.compute.mathematics import DOUBLES, KERNELS, PAIRS
+from poplite.vertex.compute.meaning import check
 from poplite.vertex.compute.typed_facts import Checked, ElementsValue
 from poplite.vertex.fields import ROLE_NAMES, Field, VectorLayout
 from poplite.vertex.vertex import MultiVertex, Vertex
@@ -176,7 +177,7 @@ def class_text(
     checked = check(vertex)
     own = own_text(vertex)
     is_multi = issubclass(vertex, MultiVertex)
-    code_identity(vertex)  # rejects a class that prints
+    identity_of(checked)  # rejects a class that prints
     completely = set() if own is not None else written_completely(checked)
     if own is None:
         functions = _functions(checked, mathematics, is_multi=is_multi, stops_outside=stops_outside)

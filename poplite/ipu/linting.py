@@ -50,8 +50,8 @@ from poplite.source import SourceLocation
 from poplite.text import amount, clipped, of_type
 from poplite.vertex.compute.arithmetic import Kind, binary_kind
 from poplite.vertex.compute.dialect import BINARY, Constants
-from poplite.vertex.compute.identity import check
 from poplite.vertex.compute.mathematics import KERNELS
+from poplite.vertex.compute.meaning import check
 from poplite.vertex.compute.typed_facts import Checked, ElementsValue, LanesOf
 from poplite.vertex.fields import Field
 from poplite.vertex.vertex import MultiVertex, Vertex

@@ -38,9 +38,8 @@ from poplite.simulator.strict.replay import differing
 from poplite.testing.addressed import checked
 from poplite.text import amount
 from poplite.types import BOOL, HALF, QUARTER, UNSIGNED_CHAR, ElementType, QuarterMetadata
-from poplite.vertex.compute.identity import FasterForm, check, faster_form
-from poplite.vertex.compute.interpret import interpreted
 from poplite.vertex.compute.interpreted_fields import InterpretedSelf
+from poplite.vertex.compute.meaning import FasterForm, check, faster_form, meaning_of
 from poplite.vertex.fields import Field, allowed_elements, definition_error
 from poplite.vertex.vertex import MultiVertex, Vertex
 
@@ -129,7 +128,7 @@ class _Vertices:
                 written[name] = tensors
         self._graph.add_vertex(compute_set, self._cls, tile=0, **fields.state, **connected)
         result = None
-        if check(self._cls).result is not None:
+        if meaning_of(self._cls).returns:
             result = self._graph.add_variable(BOOL, (), RESULT, mapping=0)
             written[RESULT] = [result]
         self._written.append(written)
@@ -619,7 +618,7 @@ def run_interpreted(cls: type[Vertex], fields: Fields, workers: int = 6) -> bool
     for field in declared_fields(cls):
         if not field.is_edge and not field.depth:
             given[field.name] = given[field.name][0]
-    form = interpreted(cls)
+    form = meaning_of(cls).interpreted()
     is_multi = issubclass(cls, MultiVertex)
     if is_multi:
         given["num_workers"] = workers

@@ -20,7 +20,7 @@ from poplite.jit.build import is_kept, kept_text
 from poplite.machine.floating_point import OVERFLOW_NAN, STORES, TRAPS
 from poplite.simulator.running import announcer
 from poplite.types import HALF, QUARTER
-from poplite.vertex.compute.identity import code_identity, remembered
+from poplite.vertex.compute.meaning import meaning_of
 from poplite.vertex.compute.typed_facts import Checked
 from poplite.vertex.fields import ShapeKind, fields_of
 from poplite.vertex.vertex import MultiVertex, Vertex
@@ -181,21 +181,22 @@ def compute_code(cls: type[Vertex], mode: int = 0) -> str:
 
     Raises `VertexCompileError` if it is outside the dialect.
     """
-    code_mode = _code_mode(mode)
+    meaning, code_mode = meaning_of(cls), _code_mode(mode)
 
-    def made(checked: Checked) -> str:
-        vertex = checked.vertex
+    def lower(checked: Checked) -> str:
+        from poplite.simulator.codegen.lowered import lowered_text
 
-        def lowered() -> str:
-            if (announcing := announcer()) is not None:
-                announcing.tell_class(vertex)
-            from poplite.simulator.codegen.lowered import lowered_text
+        return lowered_text(checked, code_mode)
 
-            return lowered_text(vertex, code_mode)
+    def lowered() -> str:
+        if (announcing := announcer()) is not None:
+            announcing.tell_class(cls)
+        return meaning.lowered(lower)
 
-        return kept_text(_name(vertex, code_mode), lowered)
+    def made() -> str:
+        return kept_text(_name(cls, code_mode), lowered)
 
-    return remembered(cls, ("compute", code_mode), made)
+    return meaning.remembered(("compute", code_mode), made)
 
 
 def is_lowered(cls: type[Vertex], mode: int = 0) -> bool:
@@ -209,7 +210,7 @@ def _code_mode(mode: int) -> int:
 
 
 def _name(cls: type[Vertex], mode: int) -> str:
-    return digest([__name__], "compute", code_identity(cls), mode)
+    return digest([__name__], "compute", meaning_of(cls).identity, mode)
 
 
 def linked_compute(

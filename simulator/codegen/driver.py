@@ -65,7 +65,7 @@ from poplite.simulator.codegen.compute_code import (
 )
 from poplite.simulator.codegen.lane_accessors import smaller_of
 from poplite.types import metadata_edge
-from poplite.vertex.compute.identity import check
+from poplite.vertex.compute.meaning import meaning_of
 from poplite.vertex.vertex import MultiVertex, Vertex
 
 _BYTES, _WORDS = ir.IntType(8).as_pointer(), INDEX.as_pointer()
@@ -192,7 +192,7 @@ class DriverEmitter(VertexWalk):
         super().__init__(builder, cls, columns, *arguments)
         self._variant, self._mode, self._compute = variant, mode, compute
         self._forms = forms_of(columns, len(cls.fields))
-        self._returns = check(cls).result is not None
+        self._returns = meaning_of(cls).returns
         self._before_it_ends: Callable[[], None] | None = None
         self._use = Use(half_in_hardware=converts_halves())
         self._about = on_stack(builder, INDEX, ABOUT_WORDS)

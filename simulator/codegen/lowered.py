@@ -47,10 +47,10 @@ from poplite.vertex.compute.arithmetic import (
     OPERATORS_OF_FLOATS,
     POLES,
 )
-from poplite.vertex.compute.data_flow import DataFlow, flow_of
+from poplite.vertex.compute.data_flow import DataFlow
 from poplite.vertex.compute.dialect import FUSED
-from poplite.vertex.compute.identity import check, compiled_form
-from poplite.vertex.vertex import MultiVertex, Vertex
+from poplite.vertex.compute.identity import compiled_form
+from poplite.vertex.vertex import MultiVertex
 
 if TYPE_CHECKING:
     from poplite.vertex.compute.typed_facts import Checked
@@ -195,15 +195,12 @@ def _does_not_fit(builder: ir.IRBuilder, value: Any, most: float) -> Any:
 # -- lowering --------------------------------------------------------------------------------------
 
 
-def lowered_text(cls: type[Vertex], mode: int) -> str:
-    """Return `compute` of a class as the text of an unoptimized LLVM module.
-
-    Raises `VertexCompileError` if it is outside the dialect.
-    """
-    checked, arguments = check(cls), {each.name: each.kind for each in arguments_of(cls)}
+def lowered_text(checked: Checked, mode: int) -> str:
+    """Return a checked `compute` as the text of an unoptimized LLVM module."""
+    arguments = {each.name: each.kind for each in arguments_of(checked.vertex)}
 
     def emit(code: Emission, operands: Sequence[Any]) -> Any:
-        return _emit_call(code, cls, dict(zip(arguments, operands, strict=True)))
+        return _emit_call(code, checked, dict(zip(arguments, operands, strict=True)))
 
     called = list(checked.functions())
     module = emitted_module(
@@ -220,14 +217,15 @@ def lowered_text(cls: type[Vertex], mode: int) -> str:
     return str(module)
 
 
-def _emit_call(code: Emission, cls: type[Vertex], operands: dict[str, Any]) -> Any:
+def _emit_call(code: Emission, checked: Checked, operands: dict[str, Any]) -> Any:
     """Emit a call to `compute`; return its status and its result."""
+    cls = checked.vertex
     builder, kind = code.builder, SelfType(cls)
     kinds, values = [kind], [_self(code, kind, operands)]
     if issubclass(cls, MultiVertex):
         kinds.append(types.int64)
         values.append(operands["self.worker"])
-    result = types.none if check(cls).result is None else types.boolean
+    result = types.none if checked.result is None else types.boolean
     status, returned = call_compiled(code, cls.compute, kinds, values, result)
     ended = builder.insert_value(RESULT(ir.Undefined), status, 0)
     is_true = TRUTH(1) if result is types.none else returned
@@ -238,7 +236,8 @@ def _traps(checked: Checked, mode: int) -> Traps | None:
     if not mode & TRAPS:
         return None
     stores = mode & (OVERFLOW | (INVALID if mode & OVERFLOW_NAN else 0))
-    return Traps(mode & TRAPS, at_once=flow_of(checked.vertex).may_not_end, stores=bool(stores))
+    at_once = DataFlow(checked).may_not_end
+    return Traps(mode & TRAPS, at_once=at_once, stores=bool(stores))
 
 
 def _self(code: Emission, kind: SelfType, operands: dict[str, Any]) -> Any:

@@ -33,8 +33,7 @@ from poplite.jit.build import Builds, Job, Native, built
 from poplite.machine.facts import CODE_FACTS
 from poplite.machine.target import Target
 from poplite.simulator.codegen.compute_code import DATA, MOST_SLOTS, OVER, PARTS, parameters_of
-from poplite.vertex.compute.identity import code_identity, remembered
-from poplite.vertex.compute.typed_facts import Checked
+from poplite.vertex.compute.meaning import meaning_of
 from poplite.vertex.fields import WORDS, fields_of
 from poplite.vertex.vertex import MultiVertex, Vertex
 
@@ -176,12 +175,8 @@ class _Taking:
 
 def _taking(cls: type[Vertex], target: Target) -> _Taking | None:
     """Return the code that computes slots of a class; None for a class that is never compiled."""
-
-    def made(checked: Checked) -> _Taking | None:
-        return _compiled(checked.vertex, target)
-
     try:
-        return remembered(cls, ("slots", target), made)
+        return meaning_of(cls).remembered(("slots", target), partial(_compiled, cls, target))
     except VertexCompileError:
         return None
 
@@ -213,7 +208,7 @@ def _job(cls: type[Vertex], target: Target) -> Job:
 
 
 def _name(cls: type[Vertex], target: Target) -> str:
-    return digest([__name__], "slots", code_identity(cls), _costs(target))
+    return digest([__name__], "slots", meaning_of(cls).identity, _costs(target))
 
 
 def _costs(target: Target) -> dict[str, float]:

@@ -74,7 +74,7 @@ from poplite.simulator.pricing.slot_function import (
     with_its_memory,
     without_memory,
 )
-from poplite.vertex.compute.identity import check
+from poplite.vertex.compute.meaning import meaning_of
 from poplite.vertex.vertex import Vertex
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def priced_text(cls: type[Vertex], forms: Forms = ()) -> str:
     # The status is returned, as LLVM would otherwise drop the code that only computes it.
     status, returned = (builder.extract_value(result, number) for number in range(2))
     failed = builder.icmp_signed("!=", status, status.type(0))
-    has_result = check(cls).result is not None
+    has_result = meaning_of(cls).returns
     builder.ret(builder.or_(failed, returned) if has_result else failed)
     linked = llvm.parse_assembly(str(module))
     linked.link_in(linked_compute(cls, COMPUTE, forms, priced=True))

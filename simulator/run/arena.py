@@ -36,7 +36,7 @@ from poplite.machine.floating_point import TRAPS
 from poplite.text import amount
 from poplite.types import ElementType
 from poplite.vertex.compute.arithmetic import Stores, vertex_key
-from poplite.vertex.compute.interpret import interpreted
+from poplite.vertex.compute.meaning import meaning_of
 from poplite.vertex.vertex import Vertex
 from poplite.view import Storage, View, addresses
 
@@ -204,8 +204,8 @@ class Floats:
         """Return the interpreted form of a vertex class, with the traps of the current mode."""
         traps = {mode & TRAPS for mode in self._modes}
         if traps == {0}:
-            return interpreted(cls)
-        forms = {each: interpreted(cls, each) for each in sorted(traps)}
+            return meaning_of(cls).interpreted()
+        forms = {each: meaning_of(cls).interpreted(each) for each in sorted(traps)}
 
         def compute(*args: Any) -> bool | None:
             return forms[self.mode & TRAPS](*args)

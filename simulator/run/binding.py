@@ -33,9 +33,9 @@ from poplite.simulator.run.launches import LaunchTable, Part
 from poplite.simulator.run.slot_counts import SlotCounts, counting_candidates
 from poplite.simulator.run.touched import numbers_within
 from poplite.simulator.running import Progress, announcer
-from poplite.vertex.compute.bounds import NUMBER_BITS, conditions
+from poplite.vertex.compute.bounds import NUMBER_BITS
 from poplite.vertex.compute.dialect import OPERATIONS
-from poplite.vertex.compute.identity import FasterForm, FasterForms, remembered
+from poplite.vertex.compute.meaning import FasterForm, FasterForms, meaning_of
 from poplite.vertex.vertex import MultiVertex, Vertex
 
 ELEMENTS_PER_NS = 10
@@ -390,7 +390,7 @@ def checked_classes(
 
 
 def _is_proved(cls: type[Vertex], groups: list[Vertices], arena: Arena) -> bool:
-    needed = remembered(cls, "conditions", conditions)
+    needed = meaning_of(cls).conditions
     if needed is None:
         return False
     try:

@@ -62,9 +62,9 @@ from poplite.simulator.run.touched import (
     ranges,
 )
 from poplite.source import SourceLocation, is_shipped
-from poplite.vertex.compute.identity import FasterForm, FasterForms
 from poplite.vertex.compute.interpret import calls_in
 from poplite.vertex.compute.interpreted_fields import InterpretedSelf, OutsideField, no_count
+from poplite.vertex.compute.meaning import FasterForm, FasterForms
 from poplite.vertex.from_source import is_generated
 from poplite.vertex.vertex import Field, MultiVertex, Vertex
 

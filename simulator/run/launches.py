@@ -41,7 +41,7 @@ from poplite.frozen import frozen
 from poplite.jit.build import are_threads_started, loop_threads, start_threads
 from poplite.simulator import compiled_parts
 from poplite.simulator.run.touched import numbers_of
-from poplite.vertex.compute.data_flow import flow_of
+from poplite.vertex.compute.meaning import meaning_of
 from poplite.vertex.fields import Field
 
 Part = Moves | Vertices
@@ -165,7 +165,7 @@ class LaunchTable:
         self.launches: list[Launch] = []
         self.words = np.zeros((number, op.LAUNCH_WORDS), np.int64)
         self._nothing: int | None = None
-        self._varies = cache(lambda cls: flow_of(cls).varies)
+        self._varies = cache(lambda cls: meaning_of(cls).flow.varies)
 
     def add(
         self,

@@ -44,9 +44,8 @@ from poplite.simulator import compiled_parts
 from poplite.simulator.codegen.compute_code import MOST_COUNTED, Counting, modes_of
 from poplite.simulator.run.launches import LaunchTable
 from poplite.types import HALF, QUARTER
-from poplite.vertex.compute.data_flow import flow_of
-from poplite.vertex.compute.identity import check
 from poplite.vertex.compute.mathematics import KERNELS
+from poplite.vertex.compute.meaning import meaning_of
 from poplite.vertex.vertex import MultiVertex, Vertex
 
 # -- counted classes -------------------------------------------------------------------------------
@@ -92,7 +91,7 @@ def _candidates(executable: Executable, number: int) -> Iterator[type[Vertex]]:
     if number < len(executable.costs) and isinstance(executable.steps[number], ComputeStep):
         vertices = executable.costs[number].vertices
         for cls in dict.fromkeys(each.cls for each in vertices if each.source == "automatic"):
-            if flow_of(cls).may_depend_on_data and _is_priced_as_run(cls):
+            if meaning_of(cls).flow.may_depend_on_data and _is_priced_as_run(cls):
                 yield cls
 
 
@@ -132,9 +131,8 @@ def _is_counted_separately(executable: Executable, cls: type[Vertex]) -> bool:
 
     A function of `math` is priced as a call to the C library, whose results can differ in bits.
     """
-    checked = check(cls)
-    calls = {name for each in checked.functions() for name in each.facts.calls.values()}
-    does_more = checked.raises or checked.result is not None or not KERNELS.keys().isdisjoint(calls)
+    meaning = meaning_of(cls)
+    does_more = meaning.raises or meaning.returns or not meaning.kernels.isdisjoint(KERNELS)
     modes = modes_of(cls, executable.float_modes)
     return executable.checks == "strict" or bool(modes) or does_more
 

@@ -52,7 +52,7 @@ from poplite.simulator.strict.shadow import (
     uninitialized,
 )
 from poplite.source import SourceLocation, here
-from poplite.vertex.compute.identity import FasterForms, check
+from poplite.vertex.compute.meaning import FasterForms, meaning_of
 
 DECIDING = (op.JUMP_IF_ZERO, op.JUMP_IF_NONZERO, op.SWITCH, op.AGREE, op.SAME)
 """Ops that read a scalar."""
@@ -100,7 +100,7 @@ class StrictChecks:
         self._executable, self._arena, self._forms = executable, arena, forms
         self._peers = peers
         classes = vertex_classes(executable.steps) if interpret else ()
-        self._shown = frozenset(cls for cls in classes if check(cls).shows)
+        self._shown = frozenset(cls for cls in classes if meaning_of(cls).shows)
         self.shadow = Shadow(executable.layout)
         self.copies = UnwrittenCopies(executable, self.shadow)
         self.runs_again, self.has_run = 0, False

@@ -24,7 +24,7 @@ from poplite.simulator.run.touched import FieldElements, element_name, gathered_
 from poplite.simulator.strict.looks import Mask
 from poplite.simulator.strict.shadow import CopyOrigin, UnwrittenCopies
 from poplite.text import amount, same_problem
-from poplite.vertex.compute.identity import FasterForm
+from poplite.vertex.compute.meaning import FasterForm
 
 
 @dataclass(frozen=True, eq=False)

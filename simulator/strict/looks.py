@@ -51,7 +51,8 @@ from poplite.simulator.run.arena import Arena, Bytes
 from poplite.simulator.run.touched import FieldElements, gathered_from, ranges, starts_and_lengths
 from poplite.simulator.strict.shadow import Shadow
 from poplite.types import QUARTER, ElementType
-from poplite.vertex.compute.data_flow import NO_LOOPS, Loops, flow_of, loops_of
+from poplite.vertex.compute.data_flow import NO_LOOPS, Loops
+from poplite.vertex.compute.meaning import loops_of, meaning_of
 from poplite.vertices.slices import gathers_rows, needs_old_rows, updates_rows
 
 # -- values in place of unwritten elements ---------------------------------------------------------
@@ -279,7 +280,7 @@ class ElementTable:
 
 
 def _passes_on(field: FieldElements) -> bool:
-    return field.field.writes and flow_of(field.cls).passes_on(field.field.name)
+    return field.field.writes and meaning_of(field.cls).flow.passes_on(field.field.name)
 
 
 def _fills_of(fields: Sequence[FieldElements]) -> tuple[Values, int]:

@@ -70,10 +70,9 @@ from poplite.simulator.strict.looks import (
     trusting_plan,
 )
 from poplite.simulator.strict.shadow import Shadow
-from poplite.vertex.compute.data_flow import flow_of
-from poplite.vertex.compute.identity import FasterForms, check
-from poplite.vertex.compute.interpret import MOST_TURNS, TooManyTurns, bounded
+from poplite.vertex.compute.interpret import MOST_TURNS, TooManyTurns
 from poplite.vertex.compute.interpreted_fields import InterpretedSelf
+from poplite.vertex.compute.meaning import FasterForms, meaning_of
 from poplite.vertex.vertex import MultiVertex, Vertex
 
 TURNS, ELEMENTS_PER_TURN = 256, 256
@@ -136,7 +135,7 @@ class Replay:
         has_outputs = any(not rows.field.reads for _, rows in self._edges)
         self.looks_first = self._looks and (has_outputs or bool(self._compared))
         # Most vertices return nothing, so no result needs to be restored.
-        self._returns = any(check(cls).result is not None for cls in classes)
+        self._returns = any(meaning_of(cls).returns for cls in classes)
         self._returned = self._all_true = [True] * len(arena.parts)
         self._log = arena.accesses
         self.has_workers = any(
@@ -700,7 +699,7 @@ class WhileLoops:
         self._groups = [
             (group, numbers_and_rows(group, with_state=True))
             for group in step.groups
-            if flow_of(group.cls).may_not_end and not is_of_library(group.cls)
+            if meaning_of(group.cls).flow.may_not_end and not is_of_library(group.cls)
         ]
         self.classes = {group.cls for group, _ in self._groups}
 
@@ -717,7 +716,7 @@ class WhileLoops:
 
 def _goes_on(cls: type[Vertex], values: Values, number: int, floats: Floats) -> bool:
     """Run a vertex; return whether it makes too many iterations."""
-    form, turns = bounded(cls)
+    form, turns = meaning_of(cls).bounded()
     turns.reset()
     try:
         with np.errstate(all="ignore"):

@@ -23,9 +23,7 @@ from functools import cached_property, partial
 from typing import Literal
 
 from poplite.frozen import frozen
-from poplite.vertex.compute.identity import remembered
 from poplite.vertex.compute.typed_facts import Checked
-from poplite.vertex.vertex import Vertex
 
 Ends = Literal["always", "by order", "perhaps"]
 """Whether loops end: there is no `while`; each `while` only has order comparisons, as in
@@ -127,19 +125,6 @@ class DataFlow:
         if not tests:
             return "always"
         return "by order" if all(map(_compares_by_order, tests)) else "perhaps"
-
-
-def flow_of(vertex: type[Vertex]) -> DataFlow:
-    """Return the data flow of a class."""
-    return remembered(vertex, "data flow", DataFlow)
-
-
-def loops_of(vertices: Iterable[type[Vertex]]) -> Loops:
-    """Return the loops of vertex classes, as if they were one class."""
-    every = [flow_of(vertex).loops for vertex in vertices]
-    ends = {each.ends for each in every}
-    worst: Ends = "perhaps" if "perhaps" in ends else "by order" if "by order" in ends else "always"
-    return Loops(worst, max((each.depth for each in every), default=0))
 
 
 # -- dependence on data ----------------------------------------------------------------------------

@@ -11,13 +11,6 @@ values::
         def compute(self) -> None:           compute    <digest of its tree>, TAPS 9
             self.y = weight(self.x) / TAPS   weight     <digest of its tree>
 
-Code derived from it is cached until the code of the class changes::
-
-    check           the current class: checked again after TAPS or weight changed
-    remembered      anything derived from that: interpreted forms, costs, the next two
-    code_of         the record of the class in files of executables
-    code_identity   the key of compiled code
-
 The method `cycles` is ordinary Python that is never compiled, so it may refer to anything.
 Its text, the text of the functions of its module that it calls, and the plain values that they
 name are recorded::
@@ -49,152 +42,27 @@ lanes has too many instructions for that, and is split here::
         total += self.x.lanes(k, 16)           for k in range(n): ... @lanes(self.x, k, 16, True)
                                    ->      else:
                                                for k in range(n): ... @lanes(self.x, k, 16, False)
-
-A faster form is a separate vertex class that no graph contains.  It derives from the class, and its
-`compute` is the faster method, so it is checked, typed and lowered like any other class.
 """
 
 from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from types import CodeType, FunctionType, MappingProxyType, new_class
+from collections.abc import Iterator, Mapping, Sequence
+from types import CodeType, FunctionType
 from typing import Any, TypeVar
 
-from poplite.errors import VertexCompileError, VertexDefinitionError
 from poplite.frozen import frozen
-from poplite.source import SourceLocation
 from poplite.vertex.compute.bounds import FUNCTIONS, Guard, Guards, call
-from poplite.vertex.compute.dialect import Constants, Scope, helper_of, scope_of
 from poplite.vertex.compute.source_text import (
     FUTURE_FLAGS,
     copied,
     nested,
     read,
-    why_no_text,
     with_free_names,
 )
-from poplite.vertex.compute.typed_compute import infer
 from poplite.vertex.compute.typed_facts import Checked, in_order
-from poplite.vertex.fields import definition_error
-from poplite.vertex.from_source import why_missing
-from poplite.vertex.vertex import Vertex, faster_method, has_cycles, promise_of
-
-T = TypeVar("T")
-
-# -- the current class -----------------------------------------------------------------------------
-
-_NOW = "@now"  # not an identifier, so no user's name can hide it
-
-
-class _Now:
-    """Facts about a class, stored as its attribute, so that they do not keep a class alive.
-
-    Attributes:
-        meanings: the objects that called names referred to when the class was checked.
-        derived: everything that was derived from it.
-    """
-
-    def __init__(self, checked: Checked) -> None:
-        self.checked = checked
-        self.meanings = list(_meanings(checked))
-        self.derived: dict[object, Any] = {}
-
-    def is_current(self) -> bool:
-        """Return whether names in the text still refer to the same objects."""
-        checked = self.checked
-        return (
-            checked.function is checked.vertex.compute
-            and all(map(_is_current, checked.functions()))
-            and all(scope.global_of(name) is meant for scope, name, meant in self.meanings)
-        )
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle as nothing, since addresses of code are valid only in this process."""
-        return _nothing, ()
-
-
-def _nothing() -> None:
-    """Return the replacement for the facts about a class that is pickled by value."""
-
-
-def check(vertex: type[Vertex]) -> Checked:
-    """Check that `compute` is within the dialect and that all its numbers have a kind.
-
-    The result is cached as long as the numbers and functions outside `compute` that it names do not
-    change.  Raises `VertexCompileError` at the first line that is outside the dialect, and if
-    there is no text to check.
-    """
-    return _now(vertex).checked
-
-
-def remembered(vertex: type[Vertex], what: object, make: Callable[[Checked], T]) -> T:
-    """Return the cached result of `make` for a class; it is called again if the code changed.
-
-    `what` is the key; it includes everything else on which the result depends.
-    """
-    now = _now(vertex)
-    if what not in now.derived:
-        now.derived[what] = make(now.checked)
-    derived: T = now.derived[what]
-    return derived
-
-
-def _now(vertex: type[Vertex]) -> _Now:
-    known: _Now | None = vars(vertex).get(_NOW)
-    if known is not None and known.is_current():
-        return known
-    missing = why_missing(vertex)
-    if missing is not None:
-        raise VertexCompileError(
-            f"only the fields of class '{vertex.__name__}' are known: {missing}",
-            at=None,
-            found=f"the graph was loaded, and refers to a class of module '{vertex.__module__}'",
-            fix=f"pass it: Graph.load(path, vertices=[{vertex.__qualname__.partition('[')[0]}]), "
-            "or --vertices FILE.py",
-        )
-    function = vertex.compute
-    if not isinstance(function, FunctionType):
-        what = f"compute is of type {type(function).__name__}, not a function"
-        raise definition_error(vertex, what, "define compute(self) -> None")
-    text = read(function)
-    if text is None:
-        found, fix = why_no_text(function)
-        raise VertexCompileError(
-            f"'{vertex.__name__}.compute': there is no source text to check",
-            at=vertex.location,
-            found=found,
-            fix=fix,
-        )
-    now = _Now(infer(scope_of(vertex, text)))
-    setattr(vertex, _NOW, now)
-    return now
-
-
-def _is_current(checked: Checked) -> bool:
-    if not checked.text.is_current():
-        return False
-    constants = Constants(checked.scope)
-    for node, value in checked.facts.constants.items():
-        if repr(constants.named(node)) != repr(value):
-            return False
-    for node, callee in checked.facts.helpers.items():
-        helper = helper_of(checked.scope, node)
-        if helper is None or not helper.is_of(callee.function):
-            return False
-    return True
-
-
-def _meanings(checked: Checked) -> Iterator[tuple[Scope, ast.expr, object]]:
-    """Yield the global names, other than numbers, that a text and those it calls refer to."""
-    for each in checked.functions():
-        called = [node.func for node in ast.walk(each.text.tree) if isinstance(node, ast.Call)]
-        for name in (*called, *each.facts.exceptions):
-            if not each.scope.is_local(name):
-                yield each.scope, name, each.scope.global_of(name)
-
+from poplite.vertex.vertex import Vertex, has_cycles
 
 # -- the code of a class, as data ------------------------------------------------------------------
 
@@ -251,20 +119,8 @@ def _difference(what: str, here: Any, saved: Any) -> str:
     return f"{what}: {', '.join(here) or 'none'}; saved with {', '.join(saved) or 'none'}"
 
 
-def code_of(cls: type[Vertex]) -> ClassCode:
-    """Return the code of a vertex class, which must not be a template.
-
-    Raises `VertexCompileError` if its `compute` has no source text, or is outside the dialect.
-
-    >>> from poplite.types import FLOAT
-    >>> from poplite.vertices import Add
-    >>> code_of(Add[FLOAT]).functions[0].name
-    'compute'
-    """
-    return remembered(cls, "code", _class_code)
-
-
-def _class_code(checked: Checked) -> ClassCode:
+def class_code(checked: Checked) -> ClassCode:
+    """Return the code of a vertex class, given its `compute`."""
     functions: dict[object, Checked] = {}
     for each in checked.functions():  # a function occurs once for each set of argument kinds
         functions.setdefault(each.function, each)
@@ -276,18 +132,13 @@ def _class_code(checked: Checked) -> ClassCode:
     )
 
 
-def code_identity(cls: type[Vertex]) -> tuple[object, ...]:
+def identity_of(checked: Checked) -> tuple[object, ...]:
     """Return a value whose `repr` is equal for classes that compile to the same code.
 
     Numba does not detect edits outside the function that it caches, so everything that affects
     machine code is part of the value.  Names of classes and line numbers are not: errors get them
-    from the class itself.  Raises `VertexCompileError` if `compute` is outside the dialect, or
-    prints.
+    from the class itself.  Raises `VertexCompileError` if `compute` prints.
     """
-    return remembered(cls, "identity", _identity)
-
-
-def _identity(checked: Checked) -> tuple[object, ...]:
     functions = list(checked.functions())
     for each in functions:
         for node, name in each.facts.debugging.items():
@@ -298,7 +149,7 @@ def _identity(checked: Checked) -> tuple[object, ...]:
             )
     texts = list(dict.fromkeys(each.function for each in functions))
     return (
-        code_of(checked.vertex),
+        class_code(checked),
         __debug__,  # there are no assertions if false
         tuple(
             (
@@ -604,109 +455,3 @@ class _Bare(ast.NodeTransformer):
         test = ast.UnaryOp(ast.Not(), node.test)
         raised = self.visit_Raise(ast.copy_location(ast.Raise(None, None), node))
         return ast.copy_location(ast.If(test, [raised], []), node)
-
-
-# -- faster forms ----------------------------------------------------------------------------------
-
-_KNOWN = "@faster"  # not an identifier, so no user's name can hide it
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FasterForm:
-    """The faster form of a vertex class.
-
-    Attributes:
-        vertex: the class whose `compute` is the faster method.
-        method: the faster method.
-        rtol: largest relative difference of results; 0 for bit-identical results.
-    """
-
-    vertex: type[Vertex]
-    method: FunctionType
-    rtol: float
-
-    def __str__(self) -> str:
-        return f"{self.vertex.__name__}.{self.method.__name__}"
-
-    @property
-    def ran(self) -> str:
-        """The line of an error message for the faster form that a vertex ran.
-
-        It is the same in all errors, so that it identifies the form.
-        """
-        return f"its faster form {self} ran, of {self.location}"
-
-    @property
-    def location(self) -> SourceLocation:
-        """Where the method was defined."""
-        code = self.method.__code__
-        return SourceLocation(code.co_filename, code.co_firstlineno, code.co_name)
-
-
-FasterForms = Mapping[type[Vertex], FasterForm]
-"""The faster form of each class that has one."""
-
-
-def faster_form(cls: type[Vertex]) -> FasterForm | None:
-    """Return the faster form of a vertex class, or None.
-
-    Raises `VertexCompileError` if it is outside the dialect, and `VertexDefinitionError` if it
-    cannot replace `compute`: it must return the same and stop for the same reasons.
-
-    >>> from poplite.vertices import Add
-    >>> from poplite.types import FLOAT
-    >>> faster_form(Add[FLOAT]) is None
-    True
-    """
-    method = faster_method(cls)
-    if method is None:
-        return None
-    form: FasterForm | None = vars(cls).get(_KNOWN)
-    if form is None or form.method is not method:
-        promise = promise_of(method)
-        assert promise is not None, "faster methods have one"
-        wide = promise.wide if promise.wide and has_long_registers() else {}
-        form = FasterForm(_class_of(cls, method, wide), method, promise.rtol)
-        setattr(cls, _KNOWN, form)
-    _refuse_other_ends(cls, form)
-    return form
-
-
-def has_long_registers() -> bool:
-    """Return whether the processor has 32 registers of 64 bytes."""
-    from poplite.jit.native_code import host  # which imports llvmlite
-
-    return "+avx512vl" in host().features.split(",")
-
-
-def _class_of(cls: type[Vertex], method: FunctionType, numbers: Mapping[str, int]) -> type[Vertex]:
-    namespace: dict[str, Any] = {
-        **numbers,
-        "__module__": cls.__module__,
-        "__qualname__": cls.__qualname__,
-        "__doc__": cls.__doc__,
-    }
-    made: type[Vertex] = new_class(cls.__name__, (cls,), None, lambda body: body.update(namespace))
-    made.location, made.compute = cls.location, method
-    # It may read elements that it has written.
-    made.fields = MappingProxyType(
-        {
-            name: replace(field, role="inout") if field.role == "output" else field
-            for name, field in cls.fields.items()
-        }
-    )
-    return made
-
-
-def _refuse_other_ends(cls: type[Vertex], form: FasterForm) -> None:
-    definition, faster = check(cls), check(form.vertex)
-    what, fix = "", ""
-    if (definition.result is None) != (faster.result is None):
-        returns = ["nothing" if each.result is None else "a bool" for each in (faster, definition)]
-        what = f"it returns {returns[0]}, but compute returns {returns[1]}"
-        fix = f"make {form.method.__name__} return what compute returns"
-    elif faster.raises and not definition.raises:
-        what = "it may raise an exception, but compute never does"
-        fix = f"remove raise and assert from {form.method.__name__}"
-    if what:
-        raise VertexDefinitionError(f"faster form {form}: {what}", at=form.location, fix=fix)

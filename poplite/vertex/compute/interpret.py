@@ -41,10 +41,8 @@ from poplite.source import SourceLocation
 from poplite.vertex.compute import arithmetic, lanes
 from poplite.vertex.compute.arithmetic import Kind, trapping
 from poplite.vertex.compute.dialect import OPERATIONS
-from poplite.vertex.compute.identity import remembered
 from poplite.vertex.compute.source_text import SHALLOWER, copied
 from poplite.vertex.compute.typed_facts import Checked, Facts, in_order
-from poplite.vertex.vertex import Vertex
 
 _ARITHMETIC = "@arithmetic"  # not an identifier, so no user's name can hide it
 _LANES = "@lanes"
@@ -64,19 +62,6 @@ _CASTS = {
     Kind.FLOAT: "as_float",
     Kind.F32: "as_f32",
 }
-
-
-def interpreted(vertex: type[Vertex], traps: int = 0) -> Callable[..., bool | None]:
-    """Return a function that runs the `compute` of one vertex, on an `InterpretedSelf`.
-
-    It uses the current text, and is compiled when it is first called, since many are needed only
-    after errors.  `traps` are bits of `poplite.machine.floating_point`.  Callers run it
-    under `np.errstate(all="ignore")`, since infinities and NaN are valid results.  Raises
-    `VertexCompileError` if `compute` is outside the dialect, or has no text.
-    """
-    return remembered(
-        vertex, ("interpreted form", traps), lambda checked: _compiled_when_called(checked, traps)
-    )
 
 
 MOST_TURNS = 1 << 20
@@ -105,17 +90,14 @@ class Turns:
         return True
 
 
-def bounded(vertex: type[Vertex]) -> tuple[Callable[..., bool | None], Turns]:
+def bounded_form(checked: Checked) -> tuple[Callable[..., bool | None], Turns]:
     """Return an interpreted form that raises `TooManyTurns`, and its counter of iterations."""
-    return remembered(vertex, "bounded form", _bounded)
-
-
-def _bounded(checked: Checked) -> tuple[Callable[..., bool | None], Turns]:
     turns = Turns()
     return _new_form(checked, 0, turns), turns
 
 
-def _compiled_when_called(checked: Checked, traps: int) -> Callable[..., bool | None]:
+def compiled_when_called(checked: Checked, traps: int) -> Callable[..., bool | None]:
+    """Return a function that runs one vertex; it is compiled when it is first called."""
     forms: list[Callable[..., bool | None]] = []
 
     def form(*arguments: Any) -> bool | None:

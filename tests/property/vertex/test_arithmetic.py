@@ -20,7 +20,7 @@ from helpers.depth import thinned, values_only
 from poplite.types import ElementType
 from poplite.vertex.compute import arithmetic
 from poplite.vertex.compute.arithmetic import INT_MAX, INT_MIN, Kind, Number, binary_kind
-from poplite.vertex.compute.identity import check
+from poplite.vertex.compute.meaning import check
 from poplite.vertex.compute.typed_facts import NumberValue, meet_numbers
 
 # -- drawn vertices --------------------------------------------------------------------------------

@@ -15,7 +15,8 @@ import poplite as pl
 from helpers import running
 from helpers.depth import examples, values_only
 from poplite.vertex.compute.bounds import conditions
-from poplite.vertex.compute.identity import check, guarded
+from poplite.vertex.compute.identity import guarded
+from poplite.vertex.compute.meaning import check
 
 HEAD = """
 import poplite as pl

@@ -33,7 +33,7 @@ from poplite.executable.executable_file import EXECUTABLE_CODEC
 from poplite.executable.parts import ComputeStep
 from poplite.executable.validate import check_moves, validate
 from poplite.executable.validate_code import OPERANDS
-from poplite.vertex.compute.identity import code_of
+from poplite.vertex.compute.meaning import meaning_of
 from poplite.vertices.elementwise import Add
 
 VERTICES = '''
@@ -896,7 +896,7 @@ def test_files_are_written_whole_or_not_at_all(tmp_path: Path) -> None:
 
 
 def test_the_digest_of_a_text_is_the_same_in_every_version_of_python(model: dict[str, Any]) -> None:
-    code = code_of(model["Blend"][pl.HALF])
+    code = meaning_of(model["Blend"][pl.HALF]).code
     assert code.fields == ("a: State[FLOAT]", "x: InOut[Vector[HALF]]")
     assert [(f.name, f.digest, f.numbers) for f in code.functions] == [
         ("compute", "f0d263a8ca5397162c9493a1c4a3a6d8", {"SHIFT": "0.25"}),

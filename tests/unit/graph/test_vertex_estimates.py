@@ -11,7 +11,7 @@ import pytest
 
 import poplite as pl
 from poplite.graph.compute_sets.perf_estimates import cycles_of
-from poplite.vertex.compute.identity import code_identity, code_of
+from poplite.vertex.compute.meaning import meaning_of
 from poplite.vertices.estimators import of_tile
 
 # -- the method `cycles` ---------------------------------------------------------------------------
@@ -281,9 +281,9 @@ def test_it_is_no_part_of_what_is_compiled() -> None:
         def compute(self) -> None:
             self.x = 2.0 * self.x
 
-    before = code_identity(Double), code_of(Double)
+    before = meaning_of(Double).identity, meaning_of(Double).code
     Double.cycles = lambda self, target: 12  # type: ignore[attr-defined]
-    assert (code_identity(Double), code_of(Double)) == before
+    assert (meaning_of(Double).identity, meaning_of(Double).code) == before
     assert cycles_of(Double, [], TARGET, set()).cycles == 12
 
 

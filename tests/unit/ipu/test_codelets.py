@@ -42,7 +42,7 @@ from poplite.ipu.codelet_function import identifier
 from poplite.ipu.tables import tables_of
 from poplite.testing import forms
 from poplite.types import ELEMENT_TYPES, element_type
-from poplite.vertex.compute.identity import check
+from poplite.vertex.compute.meaning import check
 from poplite.vertex.vertex import Vertex, has_compute
 
 UBSAN = ("-fsanitize=undefined", "-fno-sanitize-recover=all")

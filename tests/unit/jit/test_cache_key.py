@@ -25,7 +25,7 @@ from helpers.source_tree import MODULES, statements_in, tree_of
 from poplite.jit import digest, object_cache
 from poplite.jit.cache_key import _CHOICES, _in_text, modules_behind
 from poplite.simulator import compiled_parts
-from poplite.vertex.compute.identity import code_identity
+from poplite.vertex.compute.meaning import meaning_of
 
 # -- changes of vertices ---------------------------------------------------------------------------
 
@@ -161,11 +161,13 @@ def test_a_change_gives_other_code_in_one_process(name: str, tmp_path: Path) -> 
     old, new, before, after = CHANGES[name]
     assert TEXT.count(old) == 1
     first = load(tmp_path, TEXT)
-    identities = {each: repr(code_identity(getattr(first, each))) for each in CHANGES}
+    identities = {each: repr(meaning_of(getattr(first, each)).identity) for each in CHANGES}
     assert first.result(getattr(first, name)) == before
     second = load(tmp_path, TEXT.replace(old, new))
     changed = [
-        each for each in CHANGES if repr(code_identity(getattr(second, each))) != identities[each]
+        each
+        for each in CHANGES
+        if repr(meaning_of(getattr(second, each)).identity) != identities[each]
     ]
     assert changed == [name]
     assert second.result(getattr(second, name)) == after

@@ -18,7 +18,7 @@ from helpers.depth import deep
 from helpers.running import full_disk, load, python
 from poplite import files
 from poplite.jit import build, object_cache
-from poplite.vertex.compute.identity import code_identity
+from poplite.vertex.compute.meaning import meaning_of
 
 PROGRAM = """
 from __future__ import annotations
@@ -367,13 +367,13 @@ def test_identity_follows_numbers_of_modules_within_modules(tmp_path: Path) -> N
         "    def compute(self):\n        self.x = self.x * outer.inner.F\n"
     )
     module = load(path)
-    before = repr(code_identity(module.V))
+    before = repr(meaning_of(module.V).identity)
     module.outer.inner.F = 5
-    assert repr(code_identity(module.V)) != before
+    assert repr(meaning_of(module.V).identity) != before
 
 
 def test_identity_follows_class_constants(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = repr(code_identity(Constant))
-    assert repr(code_identity(Constant)) == before
+    before = repr(meaning_of(Constant).identity)
+    assert repr(meaning_of(Constant).identity) == before
     monkeypatch.setattr(Constant, "WEIGHT", 0.25)
-    assert repr(code_identity(Constant)) != before
+    assert repr(meaning_of(Constant).identity) != before

@@ -37,7 +37,8 @@ from poplite.simulator.codegen.compute_code import Counting, Variant, linked_com
 from poplite.simulator.codegen.lane_accessors import masks_in_hardware
 from poplite.simulator.compiled_parts import Driver, own_jobs
 from poplite.simulator.pricing.native_slots import slots_job
-from poplite.vertex.compute.identity import faster_form
+from poplite.vertex.compute.meaning import faster_form
+from poplite.vertex.compute.typed_facts import Checked
 from poplite.vertices.reduce import SumColumnsOfTile
 from poplite.vertices.slices import AddListed
 
@@ -381,9 +382,9 @@ def test_a_class_is_lowered_once_for_all_its_uses(
     names: list[str] = []
     lower = lowered.lowered_text
 
-    def noted(cls: type[pl.Vertex], mode: int) -> str:
-        names.append(cls.__name__)
-        return lower(cls, mode)
+    def noted(checked: Checked, mode: int) -> str:
+        names.append(checked.vertex.__name__)
+        return lower(checked, mode)
 
     monkeypatch.setattr(lowered, "lowered_text", noted)
     graph = pl.Graph(pl.Target(tiles=1))

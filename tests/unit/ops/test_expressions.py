@@ -27,7 +27,7 @@ from poplite.ops.fuse.classes import class_text
 from poplite.ops.fuse.recipe import MapRecipe, OperandPart, straight
 from poplite.testing.fuzz_integers import TYPES
 from poplite.vertex.compute.arithmetic import Kind, element_kind
-from poplite.vertex.compute.identity import check
+from poplite.vertex.compute.meaning import check
 from poplite.vertex.from_source import vertex_from_source
 
 # -- leaves, arguments, numbers --------------------------------------------------------------------

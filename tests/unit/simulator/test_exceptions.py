@@ -23,7 +23,7 @@ from poplite.jit.build import Builds
 from poplite.jit.object_cache import code
 from poplite.simulator.compiled_parts import Driver
 from poplite.simulator.run.interpreted_vertices import raised_error
-from poplite.vertex.compute.identity import check
+from poplite.vertex.compute.meaning import meaning_of
 
 Checks = Literal["strict", "fast"]
 HERE = Path(__file__)
@@ -624,7 +624,7 @@ def built(cls: type[pl.Vertex], monkeypatch: pytest.MonkeyPatch) -> Built:
 def test_a_class_that_cannot_raise_has_the_code_it_would_have_anyway(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert not check(Unused).raises
+    assert not meaning_of(Unused).raises
     plain, unused, stops = (built(cls, monkeypatch) for cls in (Plain, Unused, Stops))
     assert b"" != plain.code == unused.code != stops.code
 

@@ -18,7 +18,7 @@ from poplite.compile.options import ENVIRONMENT, Faster
 from poplite.simulator.codegen.compute_code import Variant
 from poplite.simulator.compiled_parts import Driver
 from poplite.simulator.engine import Engine
-from poplite.vertex.compute.identity import faster_form
+from poplite.vertex.compute.meaning import faster_form
 
 Checks = Literal["strict", "fast", "none"]
 

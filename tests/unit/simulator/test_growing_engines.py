@@ -412,7 +412,7 @@ def test_a_program_that_is_piped_into_python(tmp_path: Path) -> None:
 
 def test_a_prompt_inside_of_a_program(tmp_path: Path) -> None:
     typed = "import poplite as pl\nclass Work(pl.Vertex):\n  def compute(self): pass\n\n"
-    typed += "from poplite.vertex.compute.identity import check\ncheck(Work)\n"
+    typed += "from poplite.vertex.compute.meaning import check\ncheck(Work)\n"
     told = run(tmp_path, "-c", "import code; code.interact()", text=typed)
     assert "'Work.compute': there is no source text to check  (<console>:1)" in told
     assert "typed at this prompt" in told

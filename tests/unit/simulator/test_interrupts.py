@@ -26,7 +26,7 @@ from poplite.simulator.compiled_program import CompiledProgram
 from poplite.simulator.strict.looks import MovedRows
 from poplite.simulator.strict.replay import Replay
 from poplite.simulator.strict.shadow import Moving
-from poplite.vertex.compute.data_flow import flow_of
+from poplite.vertex.compute.meaning import meaning_of
 
 # -- Ctrl-C ----------------------------------------------------------------------------------------
 
@@ -395,8 +395,8 @@ class Steady(pl.Vertex):
 
 
 def test_a_class_tells_whether_its_time_hangs_on_data() -> None:
-    assert flow_of(VaryingSpin).varies
-    assert not flow_of(Steady).varies
+    assert meaning_of(VaryingSpin).flow.varies
+    assert not meaning_of(Steady).flow.varies
 
 
 @pytest.mark.parametrize("checks", ["strict", "fast"])

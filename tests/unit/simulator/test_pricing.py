@@ -17,7 +17,7 @@ from helpers.vertices import MK2, Dot, Sort, slots
 from poplite.ops.fuse.classes import class_of
 from poplite.ops.fuse.recipe import Body, Line, ReductionRecipe
 from poplite.simulator.pricing.class_slots import is_data_dependent, slots_of
-from poplite.vertex.compute.data_flow import flow_of
+from poplite.vertex.compute.meaning import meaning_of
 
 
 class Bump(pl.Vertex):
@@ -443,7 +443,7 @@ def test_remainders_and_saturating_numbers_have_prices() -> None:
 
 def test_comparisons_of_three_values_may_hang_on_data() -> None:
     assert is_data_dependent(Between, MK2)
-    assert flow_of(Between).may_depend_on_data
+    assert meaning_of(Between).flow.may_depend_on_data
 
 
 class NamedLikeOurs(pl.Vertex):

@@ -17,7 +17,8 @@ from helpers.running import simulated, words_of
 from poplite.executable.executable import Checks
 from poplite.report.execution import ExecutionStep
 from poplite.simulator.pricing.class_slots import deciding_fields
-from poplite.vertex.compute.data_flow import DataFlow, flow_of
+from poplite.vertex.compute.data_flow import DataFlow
+from poplite.vertex.compute.meaning import meaning_of
 
 
 class Long(pl.Vertex):
@@ -398,7 +399,7 @@ def cycles_of_rows(cls: type[pl.Vertex], sizes: tuple[int, int], k: int) -> tupl
 
 @pytest.mark.parametrize("cls", [OneRow, OneRowByName])
 def test_which_of_uneven_rows_is_walked_may_depend_on_data(cls: type[pl.Vertex]) -> None:
-    assert flow_of(cls).may_depend_on_data
+    assert meaning_of(cls).flow.may_depend_on_data
     found = {cycles_of_rows(cls, (2, 500), k) for k in (0, 1)}
     assert {source for _, source in found} == {"counted"}
     assert 10 * min(found)[0] < max(found)[0]

@@ -12,7 +12,7 @@ import poplite as pl
 from helpers.depth import deep, values_only
 from helpers.running import both_forms, interpreted_sooner
 from poplite.simulator.strict.looks import FILLS, numbers_of
-from poplite.vertex.compute.data_flow import flow_of, loops_of
+from poplite.vertex.compute.meaning import loops_of, meaning_of
 
 
 class Int(pl.Vertex):
@@ -422,9 +422,11 @@ def test_an_element_that_is_connected_as_two_types_may_be_passed_on(interpret: b
 
 
 def test_what_texts_say_of_fields() -> None:
-    assert [flow_of(Swap).passes_on(name) for name in "yuw"] == [True] * 3
-    assert not any(flow_of(cls).passes_on("y") for cls in (AddTo, AddUp, Turns, CountNegative))
-    assert not any(flow_of(cls).passes_on("y") for cls in (Larger, Turned, IsOdd))
+    assert [meaning_of(Swap).flow.passes_on(name) for name in "yuw"] == [True] * 3
+    assert not any(
+        meaning_of(cls).flow.passes_on("y") for cls in (AddTo, AddUp, Turns, CountNegative)
+    )
+    assert not any(meaning_of(cls).flow.passes_on("y") for cls in (Larger, Turned, IsOdd))
 
 
 def test_what_texts_say_of_loops() -> None:

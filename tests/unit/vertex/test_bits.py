@@ -15,7 +15,7 @@ import pytest
 import poplite as pl
 from helpers.depth import deep, thinned, values_only
 from helpers.running import words_of
-from poplite.vertex.compute.identity import check
+from poplite.vertex.compute.meaning import check
 
 # -- bits ------------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ import ast
 import gc
 import pickle
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Generic, TypeVar
@@ -16,7 +17,7 @@ import pytest
 import poplite as pl
 from helpers.depth import deep, thinned
 from helpers.running import both_forms, load, words_of
-from poplite.vertex.compute.identity import check, code_identity, code_of, remembered
+from poplite.vertex.compute.meaning import check, meaning_of
 from poplite.vertex.compute.source_text import copied
 
 T = TypeVar("T")
@@ -119,32 +120,31 @@ def test_prices_follow_constants_helpers_and_compute(tmp_path: Path) -> None:
 
 def test_what_a_call_names_is_looked_at_again(tmp_path: Path) -> None:
     module = module_of(tmp_path)
-    before = code_identity(module.Blur)
+    before = meaning_of(module.Blur).identity
     module.root = module_of(tmp_path, HALVINGS, "halvings.py").half
-    after = code_identity(module.Blur)
+    after = meaning_of(module.Blur).identity
     assert after != before
     for interpret in (False, True):
         assert ran(module.Blur, interpret=interpret)[0] == 3 + 0.5 + 0.5 + 5
     module.root = abs
-    assert code_identity(module.Blur) not in (before, after)
+    assert meaning_of(module.Blur).identity not in (before, after)
 
 
 def test_what_is_made_is_kept_while_nothing_changes(tmp_path: Path) -> None:
-    module, made = module_of(tmp_path), []
+    module, numbers = module_of(tmp_path), count(1)
 
-    def make(checked: Any) -> int:
-        made.append(checked)
-        return len(made)
+    def make() -> int:
+        return next(numbers)
 
-    assert [remembered(module.Blur, "number", make) for _ in range(3)] == [1, 1, 1]
-    assert code_of(module.Blur) is code_of(module.Blur)
+    assert [meaning_of(module.Blur).remembered("number", make) for _ in range(3)] == [1, 1, 1]
+    assert meaning_of(module.Blur).code is meaning_of(module.Blur).code
     module.TAPS = 10
-    assert [remembered(module.Blur, "number", make) for _ in range(3)] == [2, 2, 2]
+    assert [meaning_of(module.Blur).remembered("number", make) for _ in range(3)] == [2, 2, 2]
     module.TAPS = 10.0
     with pytest.raises(pl.VertexCompileError, match="range takes ints"):
-        remembered(module.Blur, "number", make)
+        meaning_of(module.Blur).remembered("number", make)
     module.TAPS = 10
-    assert remembered(module.Blur, "number", make) in (2, 3)
+    assert meaning_of(module.Blur).remembered("number", make) in (2, 3)
 
 
 # -- equal code is compiled once -------------------------------------------------------------------
@@ -185,7 +185,7 @@ def test_errors_of_shared_code_name_the_class_at_hand(
     """The compiled code of both is one; names and lines are those of each."""
     renamed = "\n\n\n" + TEXT.replace("class Limited", "class Renamed")
     first, second = module_of(tmp_path / "a"), module_of(tmp_path / "b", renamed)
-    assert code_identity(first.Limited) == code_identity(second.Renamed)
+    assert meaning_of(first.Limited).identity == meaning_of(second.Renamed).identity
     for folder, cls, line in (("a", first.Limited, 25), ("b", second.Renamed, 28)):
         engine = engine_of(cls, interpret=interpret, checks=checks)
         engine.run()
@@ -216,7 +216,7 @@ class V(pl.Vertex):
     identities = set()
     for a, b, c in ((add, add, times), (add, times, add), (times, add, add), (add, add, add)):
         module.a, module.b, module.c = a, b, c
-        identities.add(repr(code_identity(module.V)))
+        identities.add(repr(meaning_of(module.V).identity))
     assert len(identities) == 4
 
 

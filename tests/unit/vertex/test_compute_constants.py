@@ -18,7 +18,7 @@ from helpers.running import interpreted_sooner, load
 from poplite.errors import VertexCompileError
 from poplite.types import ElementType
 from poplite.vertex.compute.arithmetic import wrap
-from poplite.vertex.compute.identity import check
+from poplite.vertex.compute.meaning import check
 
 HEAD = """
 import math

@@ -16,7 +16,7 @@ import poplite as pl
 from helpers import running
 from helpers.depth import values_only
 from poplite.errors import TensorIndexError, VertexCompileError
-from poplite.vertex.compute.identity import check, code_identity
+from poplite.vertex.compute.meaning import check, meaning_of
 
 HEAD = """
 import functools
@@ -478,8 +478,8 @@ def test_nothing_runs_after_a_fault_in_a_helper(interpret: bool, tmp_path: Path)
 
 def test_an_edited_helper_is_another_code(tmp_path: Path) -> None:
     module = load(tmp_path, "self.y[0] = self.weight(half(4) > 1)")
-    identity = repr(code_identity(module.V))
-    assert repr(code_identity(module.V)) == identity
+    identity = repr(meaning_of(module.V).identity)
+    assert repr(meaning_of(module.V).identity) == identity
 
     def edited(name: str, old: str, new: str) -> str:
         """Return the identity of the class in a copy of the module that was edited."""
@@ -487,7 +487,7 @@ def test_an_edited_helper_is_another_code(tmp_path: Path) -> None:
         path.write_text(Path(module.__file__).read_text().replace(old, new))
         again = running.load(path)
         again.V.__module__ = module.V.__module__
-        return repr(code_identity(again.V))
+        return repr(meaning_of(again.V).identity)
 
     assert edited("same", "nothing of this", "is there") == identity
     assert edited("operator", "value * SCALE", "value + SCALE") != identity

@@ -24,10 +24,9 @@ from helpers.running import load
 from poplite.errors import TensorIndexError, UnknownField, VertexCompileError
 from poplite.ipu.codelet_file import codelet_file
 from poplite.vertex.compute.arithmetic import Kind
-from poplite.vertex.compute.data_flow import loops_of
-from poplite.vertex.compute.identity import check, compiled_form
-from poplite.vertex.compute.interpret import interpreted
+from poplite.vertex.compute.identity import compiled_form
 from poplite.vertex.compute.interpreted_fields import InterpretedSelf
+from poplite.vertex.compute.meaning import check, loops_of, meaning_of
 from poplite.vertex.vertex import Vertex
 
 F = np.float32
@@ -123,7 +122,7 @@ def floats(*values: float) -> npt.NDArray[np.float32]:
 
 def run(vertex: type[pl.Vertex], **values: Any) -> None:
     with np.errstate(all="ignore"):
-        interpreted(vertex)(InterpretedSelf(vertex, values))
+        meaning_of(vertex).interpreted()(InterpretedSelf(vertex, values))
 
 
 def line_of(text: str) -> int:
@@ -271,7 +270,7 @@ def test_a_debugger_may_change_scalars() -> None:
 
 
 def test_the_form_is_made_once() -> None:
-    assert interpreted(Total) is interpreted(Total)
+    assert meaning_of(Total).interpreted() is meaning_of(Total).interpreted()
     assert check(Total) is check(Total)
 
 

@@ -13,7 +13,7 @@ import pytest
 import poplite as pl
 from helpers.running import load
 from poplite.errors import VertexCompileError
-from poplite.vertex.compute.identity import check
+from poplite.vertex.compute.meaning import check
 
 HEAD = """
 import math

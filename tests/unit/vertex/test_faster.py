@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 import pytest
 
 import poplite as pl
-from poplite.vertex.compute.identity import code_of, faster_form
+from poplite.vertex.compute.meaning import faster_form, meaning_of
 
 T = TypeVar("T", pl.FLOAT, pl.INT)
 
@@ -47,7 +47,7 @@ def test_a_form_has_the_fields_of_its_class_and_code_of_its_own() -> None:
     assert form is not None
     assert form.vertex.fields == Twice[pl.FLOAT].fields
     assert form.location.line == Twice.added.__code__.co_firstlineno
-    codes = [code_of(cls).functions[0].name for cls in (Twice[pl.FLOAT], form.vertex)]
+    codes = [meaning_of(cls).code.functions[0].name for cls in (Twice[pl.FLOAT], form.vertex)]
     assert codes == ["compute", "added"]
 
 
@@ -122,7 +122,7 @@ def test_a_method_that_is_replaced_replaces_the_form() -> None:
     after = faster_form(Changed)
     assert before is not None
     assert after is not None
-    assert code_of(before.vertex) != code_of(after.vertex)
+    assert meaning_of(before.vertex).code != meaning_of(after.vertex).code
 
 
 ARGUMENTS = [

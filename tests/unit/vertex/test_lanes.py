@@ -15,7 +15,7 @@ import poplite as pl
 from helpers.depth import deep, thinned, values_only
 from helpers.running import load, words_of
 from poplite.errors import FloatingPointTrap, TensorIndexError, VertexCompileError
-from poplite.vertex.compute.identity import check
+from poplite.vertex.compute.meaning import check
 
 T = TypeVar("T", bound=pl.ElementType[Any])
 

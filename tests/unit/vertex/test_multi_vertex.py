@@ -13,7 +13,7 @@ import poplite as pl
 from helpers.depth import values_only
 from helpers.running import both_forms
 from helpers.vertices import declared
-from poplite.vertex.compute.identity import code_identity
+from poplite.vertex.compute.meaning import meaning_of
 
 T = TypeVar("T", bound=pl.ElementType[Any])
 
@@ -133,7 +133,7 @@ def test_one_driver_serves_all_targets() -> None:
         partials = graph.add_variable(pl.INT, (workers,), mapping=0, initial_value=0)
         vertex = graph.add_vertex(graph.add_compute_set(), Sum, tile=0, x=x, partials=partials)
         assert vertex.state == {"num_workers": workers}
-        identities.add(repr(code_identity(vertex.vertex_class)))
+        identities.add(repr(meaning_of(vertex.vertex_class).identity))
     assert len(identities) == 1
 
 

@@ -17,7 +17,7 @@ import poplite as pl
 from helpers.depth import values_only
 from helpers.running import both_forms
 from helpers.vertices import declared
-from poplite.vertex.compute.identity import check
+from poplite.vertex.compute.meaning import check
 from poplite.vertex.vertex import field_of
 
 HEAD = """
