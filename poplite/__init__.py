@@ -167,6 +167,7 @@ if TYPE_CHECKING:
     from poplite.machine.target import Target as Target
     from poplite.ops.control import counted_loop as counted_loop, graph_function as graph_function
     from poplite.poplar.binder import (
+        CodeletFileType as CodeletFileType,
         FunctionBufferMappingType as FunctionBufferMappingType,
         VariableMappingMethod as VariableMappingMethod,
     )

@@ -108,8 +108,9 @@ resumes after a cut; whether a vertex returned false; the floating-point state; 
 to record the slots of vertices; for DEFINED, the position of the log of an address, minus four
 times that address; its fault."""
 
-FAULT_WORDS = 5
-"""A chunk's fault record: flag, vertex number, field number, index, length."""
+FAULT_WORDS = 7
+"""A chunk's fault record: flag, vertex number, field number, index, length; file and line, which
+are 0 if the class's text is Python."""
 
 RAISED = -1
 """In place of the field number: `compute` raised an exception."""

@@ -42,7 +42,6 @@ from poplite.display import Displayed, write_dataflow
 from poplite.errors import (
     SHOWN_FAULTS,
     GraphConnectionError,
-    InvalidTileMapping,
     ListsPresent,
     checked_truth,
     refuse_copies,
@@ -82,7 +81,7 @@ from poplite.graph.tile_mapping import (
     SomeTiles,
     TileMapping,
     TileNumbers,
-    ranges,
+    chosen_tiles,
     tile_of_pair,
 )
 from poplite.graph.variables import MappingLike
@@ -91,8 +90,8 @@ from poplite.poplar.callable_values import CalledInt
 from poplite.poplar.spelling import binder_of, cpp_spelling
 from poplite.public import checked_methods
 from poplite.source import here
-from poplite.text import amount, clipped, integer_or_none
-from poplite.types import UNSIGNED_INT, ElementTypeLike, QuarterMetadata, unmasked
+from poplite.text import amount, clipped
+from poplite.types import UNSIGNED_INT, ElementTypeLike, QuarterMetadata
 from poplite.view import Storage
 from poplite.view.address_sets import storages
 
@@ -100,6 +99,7 @@ if TYPE_CHECKING:
     import os
 
     from poplite.arrays.intervals import Int64
+    from poplite.cpp.added import CodeletSources
     from poplite.graph.compute_sets.compute_set import (
         ComputeSet,
         FieldRef,
@@ -134,6 +134,7 @@ class Parts:
         recorded_functions: the functions created by `graph_function`, by function and signature.
         function_buffers: the function buffers, by the name of their function.
         working: virtual graphs prepared for operations, by the top-level numbers of their tiles.
+        codelets: vertex classes that only this graph knows by name, by that name without blanks.
     """
 
     space: Space
@@ -145,6 +146,7 @@ class Parts:
     estimators: dict[type[Vertex], Estimator] = field(default_factory=dict)
     function_buffers: dict[str, FunctionBuffer] = field(default_factory=dict)
     working: dict[bytes, Graph] = field(default_factory=dict)
+    codelets: dict[str, type[Vertex]] = field(default_factory=dict)
 
 
 @cpp_spelling(poplar_only, but="connect")
@@ -958,6 +960,51 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
 
     # Vertices
 
+    def add_codelets(self, source: CodeletSources, flags: str = "") -> Mapping[str, type[Vertex]]:
+        """Add the vertex classes of C++ codelets, which vertices then name as in C++.
+
+        They are compiled for this computer and run like classes in Python, with the same checks,
+        cycles and pictures. A second process with the same text compiles nothing. Needs the extra
+        `cpp`: `pip install "poplite[cpp]"`.
+
+        Args:
+            source: the path of a C++ file, its text (of several lines, or a stream), or a list of
+                these, which may use each other's functions.
+            flags: options of the compiler, such as `-I` and `-D`.
+
+        Returns:
+            The vertex classes by name, without blanks: `"Blur<half>"`.
+
+        Raises:
+            FileLoadError: if a file cannot be read, and if libclang or a compiler is missing.
+            VertexCompileError: for errors of the C++ text, with its line.
+            VertexDefinitionError: for a text without vertex class, and for a name that the graph
+                has already for another text.
+            ElementTypeError: for anything but a path or a text.
+
+        >>> text = '''
+        ... #include <poplar/Vertex.hpp>
+        ...
+        ... class Double : public poplar::Vertex {
+        ... public:
+        ...   poplar::InOut<poplar::Vector<float>> x;
+        ...   void compute() {
+        ...     for (unsigned i = 0; i < x.size(); ++i) x[i] *= 2;
+        ...   }
+        ... };
+        ... '''
+        >>> graph = Graph(Target(tiles=2))
+        >>> list(graph.add_codelets(text))                         # doctest: +SKIP
+        ['Double']
+        """
+        from poplite.cpp.added import added_codelets  # few graphs have any
+
+        return added_codelets(self._parts.codelets, source, flags)
+
+    def _class_of(self, vertex_class: object) -> type[Vertex]:
+        """Return a vertex class that is given as the class or its name."""
+        return connect.vertex_class_of(vertex_class, self._parts.codelets)
+
     def add_vertex(
         self,
         compute_set: ComputeSet,
@@ -1003,8 +1050,8 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
         at = here()
         connect.check_compute_set(self, compute_set, "add_vertex")
         if surplus:
-            raise connect.not_by_name(vertex_class, surplus)
-        vertex = compute_sets.new_vertex(compute_set, connect.vertex_class_of(vertex_class), at)
+            raise connect.not_by_name(self._class_of(vertex_class), surplus)
+        vertex = compute_sets.new_vertex(compute_set, self._class_of(vertex_class), at)
         if tile is not None:
             number = self._tiles.in_range(tile)
             vertex.tile = self._tiles.checked(tile, vertex.label) if number is None else number
@@ -1068,7 +1115,7 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
         <VertexBlock 1,000 Sum on 4 tiles of 'sums'>
         """
         connect.check_compute_set(self, compute_set, "add_vertices")
-        cls = connect.vertex_class_of(vertex_class)
+        cls = self._class_of(vertex_class)
         block = connect.block_of(self._tiles, compute_set, cls, tile, fields, here())
         compute_set.vertices.append_block(block)
         return block
@@ -1172,7 +1219,7 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
         >>> graph.max_field_dim(Scale, "x"), graph.max_vertex_field_value(Scale, "x")
         (2047, 65504.0)
         """
-        cls = connect.vertex_class_of(vertex_class)
+        cls = self._class_of(vertex_class)
         return compute_sets.max_dim(cls, field, dim)
 
     def max_vertex_field_value(self, vertex_class: type[Vertex] | str, field: str) -> int | float:
@@ -1187,7 +1234,7 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
             ElementTypeError: for an element type that is not known yet, and for QUARTER, whose
                 largest number depends on format and scale.
         """
-        cls = connect.vertex_class_of(vertex_class)
+        cls = self._class_of(vertex_class)
         return compute_sets.largest_number(cls, field)
 
     # Costs of vertices
@@ -1280,7 +1327,7 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
         >>> graph.perf_estimate(vertex).cycles
         28
         """
-        cls = connect.vertex_class_of(vertex_class)
+        cls = self._class_of(vertex_class)
         self._parts.estimators[cls] = compute_sets.checked_estimator(estimator)
 
     @property
@@ -1722,54 +1769,8 @@ def mapping_graph(graph: Graph) -> Graph:
 
 def virtual_graph(parent: Graph, tiles: object, upper: object) -> VirtualGraph:
     """Return a graph over some tiles of another; see `Graph.create_virtual_graph`."""
-    if isinstance(tiles, SupportsIndex) and not isinstance(tiles, np.ndarray):
-        low, high = (0, tiles) if upper is None else (tiles, upper)
-        own = np.arange(_bound(parent, low), _bound(parent, high))
-        asked = f"tiles {low!r} up to {high!r}"
-    else:
-        own, asked = _listed(parent, tiles, upper), "tiles []"
-    if not len(own):
-        raise _refused(parent, f"{asked} selects no tile; at least 1 is needed")
+    own = chosen_tiles(tiles, upper, int(parent.target.tiles), parent)
     return VirtualGraph(parent.top_level_graph, parent._tiles.to_top_level(own))
-
-
-def _bound(parent: Graph, value: object) -> int:
-    number = integer_or_none(value)
-    if number is None:
-        raise _refused(parent, f"{clipped(value)} is not a tile number")
-    if not 0 <= number <= parent.target.tiles:
-        tiles = amount(parent.target.tiles, "tile")
-        raise _refused(parent, f"tiles up to {number}, but the graph has {tiles}")
-    return number
-
-
-def _listed(parent: Graph, tiles: object, upper: object) -> Int64:
-    """Return a list of tiles after checking it."""
-    try:
-        own = np.asarray(unmasked(tiles, "create_virtual_graph"))
-    except ValueError:  # lists of different lengths
-        own = np.empty((0, 0))
-    if own.ndim != 1 or (len(own) and own.dtype.kind not in "iu") or upper is not None:
-        also = "" if upper is None else f" with upper={clipped(upper)}"
-        raise _refused(parent, f"{clipped(tiles, 60)}{also} is not a list of tile numbers")
-    wrong = own[(own < 0) | (own >= parent.target.tiles)]
-    if len(wrong):
-        has = amount(parent.target.tiles, "tile")
-        raise _refused(parent, f"tile {wrong[0]}, but the graph has {has}")
-    numbers, times = np.unique(own, return_counts=True)
-    if len(numbers) < len(own):
-        twice = int(numbers[times > 1][0])
-        at_ = np.flatnonzero(own == twice)
-        raise _refused(parent, f"tile {twice} is listed as tile {at_[0]} and as tile {at_[1]}")
-    return own.astype(np.int64)
-
-
-def _refused(parent: Graph, what: str) -> InvalidTileMapping:
-    return InvalidTileMapping(
-        f"create_virtual_graph: {what}",
-        found=f"tiles are {ranges(range(parent.target.tiles))} in {parent!r}",
-        fix="create_virtual_graph(4) for tiles 0-3, (4, 8) for tiles 4-7, or ([0, 2, 5])",
-    )
 
 
 def _ipus(target: Target, tiles: Int64) -> int:

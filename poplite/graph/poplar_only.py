@@ -248,7 +248,7 @@ def hasCodelet(graph: Graph, vertex_class: type[Vertex] | str) -> bool:
     >>> pl.Graph().hasCodelet(pl.Vertex), pl.Graph().hasCodelet("NoSuchClass")
     (True, False)
     """
-    return connect.has_codelet(vertex_class)
+    return connect.has_codelet(vertex_class, graph._parts.codelets)
 
 
 def addHostToDeviceFIFO(

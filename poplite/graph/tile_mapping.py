@@ -32,7 +32,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import pairwise, zip_longest
 from operator import index
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
@@ -678,3 +678,62 @@ def tile_of_pair(target: Target, ipu: object, tile: object) -> int:
             )
         numbers.append(whole)
     return numbers[0] * target.tiles_per_ipu + numbers[1]
+
+
+# -- tiles of virtual graphs -----------------------------------------------------------------------
+
+
+def chosen_tiles(tiles: object, upper: object, count: int, graph: object) -> Int64:
+    """Return the tiles of a virtual graph of a graph that has `count`; `graph` is for messages.
+
+    Raises `InvalidTileMapping` for tiles that the graph does not have, and for none.
+    """
+    if isinstance(tiles, SupportsIndex) and not isinstance(tiles, np.ndarray):
+        low, high = (0, tiles) if upper is None else (tiles, upper)
+        own = np.arange(_bound(low, count, graph), _bound(high, count, graph))
+        asked = f"tiles {low!r} up to {high!r}"
+    else:
+        own, asked = _listed_tiles(tiles, upper, count, graph), "tiles []"
+    if not len(own):
+        raise _not_chosen(f"{asked} selects no tile; at least 1 is needed", count, graph)
+    return own
+
+
+def _bound(value: object, count: int, graph: object) -> int:
+    number = integer_or_none(value)
+    if number is None:
+        raise _not_chosen(f"{clipped(value)} is not a tile number", count, graph)
+    if not 0 <= number <= count:
+        has = amount(count, "tile")
+        raise _not_chosen(f"tiles up to {number}, but the graph has {has}", count, graph)
+    return number
+
+
+def _listed_tiles(tiles: object, upper: object, count: int, graph: object) -> Int64:
+    """Return a list of tiles after checking it."""
+    try:
+        own = np.asarray(unmasked(tiles, "create_virtual_graph"))
+    except ValueError:  # lists of different lengths
+        own = np.empty((0, 0))
+    what = ""
+    if own.ndim != 1 or (len(own) and own.dtype.kind not in "iu") or upper is not None:
+        also = "" if upper is None else f" with upper={clipped(upper)}"
+        what = f"{clipped(tiles, 60)}{also} is not a list of tile numbers"
+    elif len(wrong := own[(own < 0) | (own >= count)]):
+        what = f"tile {wrong[0]}, but the graph has {amount(count, 'tile')}"
+    elif len(np.unique(own)) < len(own):
+        numbers, times = np.unique(own, return_counts=True)
+        twice = int(numbers[times > 1][0])
+        at = np.flatnonzero(own == twice)
+        what = f"tile {twice} is listed as tile {at[0]} and as tile {at[1]}"
+    if what:
+        raise _not_chosen(what, count, graph)
+    return own.astype(np.int64)
+
+
+def _not_chosen(what: str, count: int, graph: object) -> InvalidTileMapping:
+    return InvalidTileMapping(
+        f"create_virtual_graph: {what}",
+        found=f"tiles are {ranges(range(count))} in {graph!r}",
+        fix="create_virtual_graph(4) for tiles 0-3, (4, 8) for tiles 4-7, or ([0, 2, 5])",
+    )

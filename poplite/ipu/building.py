@@ -15,17 +15,16 @@ import os
 import shlex
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, Protocol, get_args
 
 from poplite.compile.checks import check_program
 from poplite.compile.compiler import Programs, named_programs
+from poplite.cpp.compilers import any_compiler
 from poplite.errors import (
     ControlProgramError,
     DeviceRuntimeError,
@@ -242,37 +241,6 @@ def compile_with(command: Sequence[str | Path], what: str) -> None:
         )
 
 
-# -- a C++ compiler --------------------------------------------------------------------------------
-
-
-NAMES = ("c++", "g++", "clang++")
-
-
-def cpp_compiler() -> tuple[str, ...]:
-    """Return the command of a C++ compiler, as words.
-
-    Raises `FileLoadError` if none is found, or if `$CXX` names one that is not on PATH.
-    """
-    if chosen := os.environ.get("CXX"):
-        words = shlex.split(chosen)
-        if words and shutil.which(words[0]):
-            return tuple(words)
-        raise FileLoadError(
-            f"CXX names {chosen!r}, which is not on PATH",
-            fix="set CXX=g++, or unset CXX to search PATH",
-        )
-    for name in NAMES:
-        if found := shutil.which(name):
-            return (found,)
-    if find_spec("ziglang") is not None:
-        return (sys.executable, "-m", "ziglang", "c++")
-    raise FileLoadError(
-        "no C++ compiler was found",
-        found=f"CXX is not set, none of {', '.join(NAMES)} is on PATH, ziglang is not installed",
-        fix='install one, or run pip install "poplite[cpp]"',
-    )
-
-
 # -- sources of the host program -------------------------------------------------------------------
 
 
@@ -380,7 +348,7 @@ class Sdk:
 
     def host(self, version: str) -> Path:
         """Return the compiled host program."""
-        compiler, texts = cpp_compiler(), host_files()
+        compiler, texts = any_compiler(), host_files()
         library = self.root / "lib"
         links = (f"-L{library}", f"-Wl,-rpath,{library}", "-lpoplar", "-pthread")
 

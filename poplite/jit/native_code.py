@@ -11,6 +11,8 @@ Importing this module imports llvmlite.
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Sequence
 from dataclasses import astuple
 from functools import cache
 from typing import Any, Literal
@@ -216,3 +218,63 @@ def hide(module: llvm.ModuleRef, exported: str) -> None:
     for variable in module.global_variables:
         if not variable.is_declaration:
             variable.linkage = "internal"
+
+
+# -- the text of other compilers -------------------------------------------------------------------
+
+_OF_MACHINE = re.compile(
+    r'^(?:target|source_filename) .*\n|^\$.*\n|"[^"\n]+"="[^"\n]*"', re.MULTILINE
+)
+"""Lines and attributes that describe the compiler's machine, or how a linker joins files."""
+
+_OF_LINKER = re.compile(r"^(define .*?)( comdat(\([^)]*\))?)?( align \d+)? \{$", re.MULTILINE)
+"""The first line of a function, with such attributes at its end."""
+
+_ATTRIBUTES = re.compile(r"^(attributes #\d+ = \{ )(?!.*\bnounwind\b)", re.MULTILINE)
+
+TURN = "vertex.turn"
+"""Name of the function that is called before each iteration of a loop but the first."""
+
+_ITERATION = re.compile(r"^( *br .*!llvm\.loop !\d+.*)$", re.MULTILINE)
+"""The branch at the end of an iteration."""
+
+
+def narrowed(text: str, function: str, name: str, others: Sequence[str] = ()) -> str:
+    """Return the text of a compiler with one visible function, which gets another name.
+
+    All that it calls is inlined into it later; it may be defined in `others`. A call of
+    `vertex.turn` precedes each iteration of a loop but the first.
+    """
+    module = _neutral(text)
+    module.get_function(function).name = name
+    for other in others:
+        own = _neutral(other)
+        for each in own.functions:
+            if not each.is_declaration and each.name.startswith(function.rpartition(".")[0]):
+                each.linkage = "internal"
+        module.link_in(own)
+    for each in module.functions:
+        if not each.is_declaration and each.name != name:
+            each.linkage = "internal"
+        if not each.is_declaration:
+            each.add_function_attribute("alwaysinline")
+    manager = llvm.create_new_module_pass_manager()
+    manager.add_global_dead_code_eliminate_pass()
+    manager.run(module, passes(_machine(host()), 0, vectors=False))
+    return str(module)
+
+
+def _neutral(text: str) -> llvm.ModuleRef:
+    """Return the module of a text without what describes a machine, with counted iterations."""
+    text = _OF_LINKER.sub(r"\1 {", _OF_MACHINE.sub("", text)).replace(" noinline ", " ")
+    text = _ATTRIBUTES.sub(r"\1nounwind ", text)  # a group must not be empty
+    turned = _ITERATION.sub(rf"  call void @{TURN}()\n\1", text)
+    return llvm.parse_assembly(f"{turned}\ndeclare void @{TURN}()\n")
+
+
+def instructions(text: str, function: str) -> int:
+    """Return the number of instructions of a function, with all that is inlined into it."""
+    module = llvm.parse_assembly(text)
+    optimize(module, host(), "simple")
+    blocks = module.get_function(function).blocks
+    return sum(1 for block in blocks for each in block.instructions if each.opcode != "alloca")

@@ -23,7 +23,6 @@ from poplite.errors import AbsentMember, did_you_mean
 MEMBERS: Mapping[str, str] = MappingProxyType(
     {
         "Graph": """
-addCodelets | vertex classes are Python; C++, assembly and .gp files are not read | class MyVertex(pl.Vertex)
 addExternalVariable | an executable has no separate modules, so a variable cannot belong to another one | graph.add_variable(...)
 ConnectionDesc | a connection is a pair of a field name and a tensor | ("x", tensor)
 addExternalExchangeVertex | exchange code of a tile cannot be written by hand | pl.Copy(source, destination)
@@ -79,7 +78,7 @@ ResumableStreamCallback | callbacks run in the thread that calls engine.run, and
 StreamCallbackWithMetadata | the metadata of a QUARTER stream is passed when it is connected | engine.connect_stream(handle, codes, metadata=...)
 SupervisorVertex SupervisorVertexIf | the supervisor thread of a tile is not modelled | class MyVertex(pl.MultiVertex)
 ExternalExchangeVertex | exchange code of a tile cannot be written by hand | pl.Copy(source, destination)
-CodeletFileType getCodeletFileType getExtensionFromFileType getLanguageOption | vertex classes are Python; C++, assembly and .gp files are not read | class MyVertex(pl.Vertex)
+getCodeletFileType getExtensionFromFileType getLanguageOption | only C++ files are read | graph.add_codelets("codelets.cpp")
 LONG | Poplar has this type, but tiles cannot store it | pl.LONGLONG
 UNSIGNED_LONG | Poplar has this type, but tiles cannot store it | pl.UNSIGNED_LONGLONG
 DOUBLE | Poplar has this type, but tiles cannot store it | pl.FLOAT

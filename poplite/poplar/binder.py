@@ -53,6 +53,17 @@ class FunctionBufferMappingType(Enumeration):
     """In memory of the host."""
 
 
+class CodeletFileType(Enumeration):
+    """The language of a file for `graph.addCodelets`, which reads C++ only."""
+
+    Auto = "by the extension of the file"
+    """The default."""
+    CppSource = "C++"
+    """C++ text."""
+    PreprocessedCppSource = "C++ after the preprocessor"
+    """C++ text without macros."""
+
+
 class DeclaredParameter(NamedTuple):
     """A parameter of a declaration.
 

@@ -104,9 +104,9 @@ GRAPH = """
 Graph(const Target &target, replication_factor r = replication_factor(1))
 Graph(const Device &device, replication_factor r = replication_factor(1))
 const Target &getTarget() const -> target
-bool addCodelets(StringRef src, CodeletFileType type = CodeletFileType::Auto, StringRef compileFlags = "", StringRef targetName = "")
-~ bool addCodelets(ArrayRef<std::string> xs, StringRef compileFlags = "", StringRef targetName = "")
-void addCodelets(std::stringstream &stream, StringRef compileFlags = "", CodeletFileType type = CodeletFileType::CppSource, StringRef targetName = "")
+bool addCodelets(StringRef src, CodeletFileType type = CodeletFileType::Auto, StringRef compileFlags = "", StringRef targetName = "") -> add_codelets(src, compileFlags) // the classes by name are returned
+~ bool addCodelets(ArrayRef<std::string> xs, StringRef compileFlags = "", StringRef targetName = "") -> add_codelets(xs, compileFlags)
+void addCodelets(std::stringstream &stream, StringRef compileFlags = "", CodeletFileType type = CodeletFileType::CppSource, StringRef targetName = "") -> add_codelets(stream, compileFlags)
 VertexRef addVertex(ComputeSet cs, StringRef vertexType) // `graph.add_vertex(cs, Scale, x=x, tile=3)`
 VertexRef addVertex(ComputeSet cs, StringRef vertexType, ArrayRef<ConnectionDesc> connections)
 ~ VertexRef addExternalExchangeVertex(ComputeSet cs, StringRef vertexType, unsigned incomingDownCount, bool usesEastEdge, bool sendsXReq)

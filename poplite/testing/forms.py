@@ -24,11 +24,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from poplite.cpp.compilers import any_compiler
 from poplite.errors import PopliteError, TensorIndexError, VertexCompileError
 from poplite.frozen import frozen
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ipu.building import compile_with, cpp_compiler
+from poplite.ipu.building import compile_with
 from poplite.ipu.codelet_file import CodeletFile, codelet_file, declared_fields
 from poplite.ipu.codelet_function import member
 from poplite.machine.target import Target
@@ -567,7 +568,7 @@ def compiled(
     stop = "namespace stand_in { [[noreturn]] void stop(); }\n#define PL_STOP() stand_in::stop()\n"
     source.write_text(stop + edit(made.text) + "\n" + _glue(made))
     with as_file(files("poplite.testing").joinpath("native")) as headers:
-        command = [*cpp_compiler(), "-std=c++17", "-O0", "-shared", "-fPIC", *flags]
+        command = [*any_compiler(), "-std=c++17", "-O0", "-shared", "-fPIC", *flags]
         compile_with([*command, "-I", headers, source, "-o", library], "codelets")
     return CompiledCodelets(ctypes.CDLL(str(library)), made.names)
 

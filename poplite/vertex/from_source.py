@@ -24,7 +24,7 @@ from __future__ import annotations
 import linecache
 import traceback
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from threading import RLock
 from types import CodeType
 from typing import Annotated, Any
@@ -201,24 +201,66 @@ def stand_in(
     `saved` is the record of the original class in the file, which is saved again for this one.
     Raises VertexDefinitionError for invalid fields.
     """
+    members = {_WHY: why, _SAVED: saved}
+    return class_of_fields(name, module, fields, is_multi=is_multi, members=members)
+
+
+def class_of_fields(
+    name: str,
+    module: str,
+    fields: Iterable[Field],
+    *,
+    is_multi: bool,
+    members: Mapping[str, Any],
+    of_graph: bool = False,
+) -> type[Vertex]:
+    """Return a class with these fields, other members, and a `compute` without a text.
+
+    With `of_graph`, only graphs that have the class know its name. Raises VertexDefinitionError
+    for invalid fields.
+    """
     base = MultiVertex if is_multi else Vertex
     own = [f for f in fields if not f.is_implicit and f != base.fields.get(f.name)]
 
     def compute(self: Any) -> None:
-        raise NotImplementedError(why)
+        raise NotImplementedError
 
     def compute_of_worker(self: Any, worker: int) -> None:
-        raise NotImplementedError(why)
+        raise NotImplementedError
 
-    members = {
+    compute_of_worker.__name__ = "compute"
+    given = {
         "__module__": module,
         "__qualname__": name,
         "__annotations__": {f.name: _annotation(f) for f in own},
         "compute": compute_of_worker if is_multi else compute,
-        _WHY: why,
-        _SAVED: saved,
+        **members,
     }
-    return type(name, (base,), members)
+    made = type(name, (base,), given)
+    if of_graph:
+        _of_graphs.add(made)
+    return made
+
+
+_of_graphs: weakref.WeakSet[type[Vertex]] = weakref.WeakSet()
+
+_REFUSED = "@refused"
+
+
+def is_of_graph(cls: type[Vertex]) -> bool:
+    """Return whether only graphs that have a class know its name."""
+    return cls in _of_graphs
+
+
+def refuse_vertices(cls: type[Vertex], error: VertexDefinitionError) -> None:
+    """Set the error that is raised when a vertex of a class is added."""
+    setattr(cls, _REFUSED, error)
+
+
+def refusal_of_vertices(cls: type[Vertex]) -> VertexDefinitionError | None:
+    """Return the error that is raised when a vertex of a class is added; None for most classes."""
+    error: VertexDefinitionError | None = vars(cls).get(_REFUSED)
+    return error
 
 
 def why_missing(cls: type[Vertex]) -> str | None:

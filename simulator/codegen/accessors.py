@@ -64,10 +64,13 @@ NUMBER = "number."
 OF_DOUBLE = ".double"
 """Suffix of the name of a function of double."""
 
-ABOUT_FAULTS, ABOUT_VERTEX, ABOUT_RANDOM, ABOUT_LOG, ABOUT_WORKER, ABOUT_WORDS = 0, 1, 2, 4, 5, 6
+(
+    ABOUT_FAULTS, ABOUT_VERTEX, ABOUT_RANDOM, ABOUT_LOG, ABOUT_WORKER, ABOUT_EXIT, ABOUT_WORDS,
+) = 0, 1, 2, 4, 5, 6, 7  # fmt: skip
 """Words of a vertex record: address of the fault record, number of the vertex, random bits; if
-accesses are logged, also the chunk's word for the log, and the number of the worker, from 1. The
-last constant is the size of the record in words."""
+accesses are logged, also the chunk's word for the log, and the number of the worker, from 1; the
+address of the place to which a vertex returns when it stops (`numbered_accessors`). The last
+constant is the size of the record in words."""
 
 
 CACHE_LINE = 64
@@ -98,6 +101,7 @@ class Use:
         priced: whether the code is to be priced, not run.
         half_in_hardware: whether the processor converts halves.
         longs_in_hardware: whether it converts a vector of int64 to doubles.
+        counts_turns: whether iterations of loops are counted, and end the vertex at a limit.
     """
 
     mode: int = 0
@@ -107,6 +111,7 @@ class Use:
     priced: bool = False
     half_in_hardware: bool = False
     longs_in_hardware: bool = False
+    counts_turns: bool = False
 
 
 @frozen(eq=False)
@@ -288,7 +293,7 @@ def random_of(builder: ir.IRBuilder, about: Any) -> Any:
 
 
 def record_fault(builder: ir.IRBuilder, faults: Any, *words: Any) -> None:
-    """Emit the stores of a fault record: vertex, field, index, length."""
+    """Emit the stores of a fault record: vertex, field, index, length; perhaps file and line."""
     for number, word in enumerate((INDEX(1), *words)):
         builder.store(word, builder.gep(faults, [INDEX(number)]))
 

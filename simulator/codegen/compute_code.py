@@ -223,12 +223,13 @@ def linked_compute(
     logged: bool = False,
     fetched: str | None = None,
     priced: bool = False,
+    counts_turns: bool = False,
 ) -> llvm.ModuleRef:
     """Return a module with `compute` as function `name`, and the accessors of one use.
 
     `forms` gives the form of the rows of each list; `priced` code accesses elements as the IPU's
-    compiler would; `logged` and `fetched` are as in `Variant`. Raises `VertexCompileError` if
-    `compute` is outside the dialect.
+    compiler would; `logged` and `fetched` are as in `Variant`, `counts_turns` as in `Use`. Raises
+    `VertexCompileError` if `compute` is outside the dialect.
     """
     import llvmlite.binding as llvm
 
@@ -242,6 +243,11 @@ def linked_compute(
         accessors,
         longs_in_hardware,
     )
+    from poplite.simulator.codegen.numbered_accessors import (
+        ENTER,
+        numbered_accessors,
+        with_exit,
+    )
 
     module = llvm.parse_assembly(compute_code(cls, mode))
     declared = {each.name for each in module.functions if each.is_declaration}
@@ -249,8 +255,16 @@ def linked_compute(
     if has_lanes and not priced:
         simplify(module, processor())
     hardware = converts_halves(), longs_in_hardware(processor().features)
-    use = Use(mode, checked, logged, fetched, priced, *hardware)
+    use = Use(mode, checked, logged, fetched, priced, *hardware, counts_turns)
     module.link_in(llvm.parse_assembly(accessors(declared, cls, forms, use)))
+    if ENTER in declared:
+        module.link_in(llvm.parse_assembly(numbered_accessors(cls, forms, use)))
+        if checked:
+            with_exit(module)
+        if logged:
+            from poplite.simulator.codegen.logged_text import with_logged_accesses
+
+            module = with_logged_accesses(module, cls.fields)
     if has_lanes:
         from poplite.simulator.codegen.lane_accessors import lane_accessors, masks_in_hardware
 

@@ -189,6 +189,13 @@ def _compiled(cls: type[Vertex], target: Target) -> _Taking | None:
         if type(error).__module__.startswith("numba."):
             return None  # there is no driver either: the class only runs as plain Python
         raise
+    if "unpriced" in code.about:
+        if meaning_of(cls).may_lack_price:
+            return None
+        fix = "give the class a cycles method, or the vertex a perf estimate"
+        raise VertexCompileError(
+            code.about["unpriced"], at=cls.location, found=code.about["found"], fix=fix
+        )
     workers = target.workers if issubclass(cls, MultiVertex) else 1
     return _Taking(code, workers, tuple(code.about["deciding"]), tuple(code.about["uneven"]))
 

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import llvmlite.binding as llvm
 from llvmlite import ir
 
+from poplite.errors import VertexCompileError
 from poplite.jit.build import Job, Made, exported
 from poplite.jit.kernel_code import count_up
 from poplite.jit.native_code import Processor, hide, object_of, optimized_object
@@ -221,7 +222,7 @@ def slots_job(name: str, cls: type[Vertex], costs: Mapping[str, float]) -> Job:
     floating-point operations of all workers instead, for shapes that are not `OVER`.
 
     Stored with the code is {"deciding": the names of the arguments on which the cost depends,
-    "uneven": the same if rows are uneven}.
+    "uneven": the same if rows are uneven}; or {"unpriced": an instruction that has no price}.
 
     Raises `VertexCompileError` when `compute` is outside the dialect.
     """
@@ -254,8 +255,16 @@ def slots_object(
     module = folded(priced)
     blocks = blocks_of(module.get_function(PRICED))
     lengths = frozenset(p.name for p in decoded if p.what in ("length", "rows"))
-    block_cost = block_costs(blocks, lengths, costs.__getitem__)
     arguments = [*(parameter.declared for parameter in decoded), "i64 %slots.budget"]
+    try:
+        block_cost = block_costs(blocks, lengths, costs.__getitem__)
+    except VertexCompileError as error:
+        listed = ", ".join(arguments)
+        nothing = [f"define i64 @{name}({listed}) {{ ret i64 0 }}\n" for name in (PRICED, FLOPS)]
+        counted = llvm.parse_assembly("".join(nothing))
+        counted.link_in(llvm.parse_assembly(over_shapes))
+        about = {"unpriced": error.what, "found": error.found}
+        return *object_of(counted, exported, Processor(*processor)), about
     # Values that are loaded count as zero, except as divisors.
     body, declared = without_checks(blocks), declarations(module)
     text = slot_counting_text(PRICED, arguments, body, block_cost, declared, without_memory)

@@ -64,7 +64,7 @@ from poplite.simulator.run.touched import (
 from poplite.source import SourceLocation, is_shipped
 from poplite.vertex.compute.interpret import calls_in
 from poplite.vertex.compute.interpreted_fields import InterpretedSelf, OutsideField, no_count
-from poplite.vertex.compute.meaning import FasterForm, FasterForms
+from poplite.vertex.compute.meaning import FasterForm, FasterForms, meaning_of
 from poplite.vertex.from_source import is_generated
 from poplite.vertex.vertex import Field, MultiVertex, Vertex
 
@@ -378,6 +378,8 @@ class Record:
             if `compute` raised an exception, TRAPPED if arithmetic stopped it.
         index: that index, or the number of requested lanes.
         length: number of elements of the field, or rows of the list; OF_LANES for lanes.
+        file: number of the file of the access, for the meaning of the class.
+        line: the line of the access; 0 if the record lacks it.
     """
 
     replica: int
@@ -385,6 +387,8 @@ class Record:
     field: int
     index: int
     length: int
+    file: int
+    line: int
 
 
 @frozen(eq=False)
@@ -472,7 +476,8 @@ class StoppedLaunch:
     def _outside(self, record: Record, form: FasterForm | None) -> TensorIndexError:
         """Return the error for an index out of range, if the vertex cannot be replayed."""
         vertex = self._vertex(record.vertex)
-        at, added = _places(vertex, vertex.vertex_class.location)
+        meaning, line = meaning_of(vertex.vertex_class), vertex.vertex_class.location
+        at, added = _places(vertex, meaning.place(record.file, record.line) or line)
         found = [*self._behind_record(record), added]
         found += [form.ran] if form else []
         found.append("memory is now undefined, since fast checks do not save it")
@@ -481,7 +486,9 @@ class StoppedLaunch:
             at=at,
             where=self._where(),
             found="\n".join(found),
-            fix='pass checks="strict" to get the line and to preserve memory',
+            fix='pass checks="strict" to preserve memory'
+            if record.line
+            else 'pass checks="strict" to get the line and to preserve memory',
         )
 
     def _only_compiled(self, record: Record, form: FasterForm | None) -> PopliteError:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from helpers.cpp import skip_without_cpp
 from helpers.depth import interpreted_everywhere, thinned
 from helpers.pages import BLOCK, blocks, run
 
@@ -148,6 +149,8 @@ def test_python_blocks_run(
     if path.name in OF_VALUES:
         for variable, value in interpreted_everywhere().items():
             monkeypatch.setenv(variable, value)
+    if path.name == "cpp.md":
+        skip_without_cpp()
     run(path, f"blocks_of_{path.stem}")
     if path == ROOT / "README.md":
         assert capsys.readouterr().out.startswith("3.1415")

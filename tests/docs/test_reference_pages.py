@@ -177,7 +177,7 @@ FEATURES = (ROOT / "docs" / "features.md").read_text()
 
 NOT_YET = {
     "stalls of supervisors, memory banks": (),
-    "supervisor vertices, assembly": ("SupervisorVertex", "Graph.addCodelets"),
+    "supervisor vertices, assembly": ("SupervisorVertex",),
     "several IPUs, replicas and remote buffers there": (),
     "random numbers in vertices": ("urand", "grand"),
 }

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from poplite.cpp.compilers import any_compiler
 from poplite.errors import FileLoadError
-from poplite.ipu.building import cpp_compiler
 from poplite.ipu.codelet_file import declared_fields
 from poplite.testing.forms import (
     EXACT as EXACT,
@@ -39,7 +39,7 @@ WARNINGS = ("-Wall", "-Wextra", "-Werror", "-Wno-attributes")
 def compiler() -> tuple[str, ...]:
     """Return the words that call a C++ compiler; skip the test where there is none."""
     try:
-        return cpp_compiler()
+        return any_compiler()
     except FileLoadError as error:
         pytest.skip(error.what)
 

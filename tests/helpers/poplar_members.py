@@ -16,6 +16,7 @@ ENUMERATIONS = {
     "IpuLinkTopology": "Mesh Torus Line",
     "DataStreamType": "HostToDeviceFIFO DeviceToHostFIFO HostToDeviceBuffer DeviceToHostBuffer",
     "ReplicatedStreamMode": "REPLICATE BROADCAST",
+    "CodeletFileType": "Auto CppSource PreprocessedCppSource",
     "SerializationFormat": "Binary JSON",
     "FunctionBufferMappingType": "REMOTE",
     "SyncType": "INTERNAL EXTERNAL GLOBAL",
@@ -82,7 +83,7 @@ NAMES = [
         "VectorListLayout",
     ),
     # classes that are refused, and namespaces
-    *("GlobalExchangeFlow", "GlobalExchangeConstraint", "CodeletFileType", "ProfileValue"),
+    *("GlobalExchangeFlow", "GlobalExchangeConstraint", "ProfileValue"),
     *("DebugSerializationFormat", "DebugInfo", "DebugNameAndId", "DebugContext", "ErrorLocation"),
     *(
         "RecoveryAction",

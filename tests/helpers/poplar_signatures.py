@@ -106,6 +106,9 @@ getTarget() | graph.getTarget() | graph.target
 getReplicationFactor() | graph.getReplicationFactor() | graph.replication_factor
 getNumVertices() | graph.getNumVertices() | graph.num_vertices
 getTopLevelGraph() | graph.getTopLevelGraph() | graph.top_level_graph
+addCodelets(src, type, compileFlags) | graph.addCodelets(codelets, CodeletFileType.CppSource, "-DN=3") | graph.add_codelets(codelets, "-DN=3")
+addCodelets(xs, compileFlags) | graph.addCodelets([codelets], "-DN=3") | graph.add_codelets([codelets], "-DN=3")
+addCodelets(stream, compileFlags) | graph.addCodelets(io.StringIO(codelets), "-DN=3") | graph.add_codelets(codelets, "-DN=3")
 hasCodelet(name) | graph.hasCodelet("Double"), graph.hasCodelet(Double), graph.hasCodelet("Unheard") | = (True, True, False)
 addVariable(type, shape, name) | graph.addVariable(INT, [4], "v") | graph.add_variable(INT, (4,), "v")
 addVariable(type, shape, method, name) | graph.addVariable(INT, [4], VariableMappingMethod.LINEAR, "v") | graph.add_variable(INT, (4,), "v", mapping="linear")

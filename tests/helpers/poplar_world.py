@@ -48,6 +48,14 @@ class Weighted(pl.Vertex):
         self.y = self.weights[0] * self.bias + self.biases[0]
 
 
+CODELETS = """#include <poplar/Vertex.hpp>
+struct Negate : poplar::Vertex {
+  poplar::InOut<poplar::Vector<int>> x;
+  void compute() { for (unsigned i = 0; i < x.size(); ++i) x[i] = -x[i]; }
+};
+"""
+
+
 def world(owner: str) -> dict[str, Any]:
     """Return the names that the calls of a class use, made anew."""
     device = pl.Device(pl.Target(tiles=4))
@@ -55,6 +63,7 @@ def world(owner: str) -> dict[str, Any]:
     graph = pl.Graph(device)
     two_ipus = pl.Target(tiles=8, ipus=2)
     names: dict[str, Any] = {name: getattr(pl, name) for name in [*pl.__all__, "PrintTensorFmt"]}
+    names |= {"codelets": CODELETS, "io": io}
     metadata = pl.QuarterMetadata("F143", 2)
     x = graph.add_variable(pl.INT, (2, 3), "x", mapping="linear", initial_value=[[1, 2, 3]] * 2)
     y = graph.add_variable(pl.INT, (2, 3), "y", mapping="linear")

@@ -32,6 +32,7 @@ WITH_NUMBA = frozenset(
         "poplite.simulator.codegen.accesses",
         "poplite.simulator.codegen.driver",
         "poplite.simulator.codegen.functions",
+        "poplite.simulator.codegen.logged_text",
         "poplite.simulator.codegen.lane_operations",
         "poplite.simulator.codegen.lowered",
         "poplite.simulator.pricing.counting_driver",
@@ -48,6 +49,7 @@ WITH_LLVM = frozenset(
         "poplite.simulator.codegen.interpreter",
         "poplite.simulator.codegen.lane_accessors",
         "poplite.simulator.codegen.launcher",
+        "poplite.simulator.codegen.numbered_accessors",
         "poplite.simulator.pricing.native_slots",
     }
 )

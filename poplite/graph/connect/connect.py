@@ -11,7 +11,7 @@ Source: Poplar user guide, "Connecting vertices".
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
 from difflib import get_close_matches
@@ -25,6 +25,7 @@ from poplite.errors import (
     UnknownField,
     UnknownVertexType,
     VertexDefinitionError,
+    did_you_mean,
     listed,
 )
 from poplite.expr.operand import Operand
@@ -53,16 +54,19 @@ from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped
 from poplite.types import QuarterMetadata, metadata_edge
 from poplite.vertex.fields import PLAIN
-from poplite.vertex.from_source import why_missing
+from poplite.vertex.from_source import is_of_graph, refusal_of_vertices, why_missing
 from poplite.vertex.vertex import RESERVED_NAMES, Field, MultiVertex, Vertex, field_of, has_compute
 from poplite.view import View
 from poplite.walks import top_down
 
 
-def vertex_class_of(value: object) -> type[Vertex]:
-    """Return a vertex class, given as the class or its name, after checking for `compute`."""
+def vertex_class_of(value: object, codelets: Mapping[str, type[Vertex]]) -> type[Vertex]:
+    """Return a vertex class, given as the class or its name, after checking for `compute`.
+
+    `codelets` are the classes that only the graph knows by name, without blanks.
+    """
     if isinstance(value, str):
-        value = _class_named(value)
+        value = codelets.get(value.replace(" ", "")) or _class_named(value, codelets)
     if not (isinstance(value, type) and issubclass(value, Vertex)):
         raise UnknownVertexType(
             f"{clipped(value, 100)} is not a vertex class",
@@ -73,12 +77,14 @@ def vertex_class_of(value: object) -> type[Vertex]:
         )
     if not has_compute(value):
         raise _no_compute(value)
+    if (refusal := refusal_of_vertices(value)) is not None:
+        raise refusal
     return value
 
 
-def not_by_name(vertex_class: object, surplus: tuple[object, ...]) -> ElementTypeError:
+def not_by_name(cls: type[Vertex], surplus: tuple[object, ...]) -> ElementTypeError:
     """Return the error for fields of a vertex that are not given by name."""
-    fields = vertex_class_of(vertex_class).fields.values()
+    fields = cls.fields.values()
     named = [f"{field.name}=..." for field in fields if not field.is_implicit]
     return ElementTypeError(
         "graph.add_vertex: fields are given by name",
@@ -87,26 +93,28 @@ def not_by_name(vertex_class: object, surplus: tuple[object, ...]) -> ElementTyp
     )
 
 
-def has_codelet(value: object) -> bool:
+def has_codelet(value: object, codelets: Mapping[str, type[Vertex]]) -> bool:
     """Return whether a vertex class is known; see `Graph.hasCodelet`."""
     if isinstance(value, str):
-        return bool(classes_named(value))
+        return value.replace(" ", "") in codelets or bool(classes_named(value))
     return isinstance(value, type) and issubclass(value, Vertex)
 
 
 def classes_named(name: str) -> list[type[Vertex]]:
     """Return the vertex classes with a name that have been defined and still exist."""
     known = top_down(Vertex.__subclasses__(), type.__subclasses__)
-    return [cls for cls in known if cls.__name__ == name and why_missing(cls) is None]
+    named = [cls for cls in known if cls.__name__ == name]
+    return [cls for cls in named if why_missing(cls) is None and not is_of_graph(cls)]
 
 
-def _class_named(name: str) -> type[Vertex]:
+def _class_named(name: str, codelets: Iterable[str]) -> type[Vertex]:
     found = classes_named(name)
     if len(found) == 1:
         return found[0]
     places = sorted(f"{cls.__module__}.{cls.__qualname__} ({cls.location})" for cls in found)
     raise UnknownVertexType(
-        f"{amount(len(found), 'vertex class', 'vertex classes')} called {clipped(name, 60)}",
+        f"{amount(len(found), 'vertex class', 'vertex classes')} called {clipped(name, 60)}"
+        f"{did_you_mean(name, codelets)}",
         found=listed(places, "classes") if found else "no class with that name is defined",
         fix="pass the class itself: add_vertex(cs, Add, tile=0, ...)",
     )

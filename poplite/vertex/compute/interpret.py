@@ -32,7 +32,7 @@ import operator
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import CodeType, FunctionType, TracebackType
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 
@@ -133,6 +133,14 @@ def calls_in(traceback: TracebackType | None) -> list[SourceLocation]:
             lines.insert(0, SourceLocation(code.co_filename, traceback.tb_lineno, code.co_name))
         traceback = traceback.tb_next
     return lines
+
+
+def raised_at(place: SourceLocation, error: Exception) -> NoReturn:
+    """Raise an error from a line of a text that is not Python, where `calls_in` finds it."""
+    text = "\n" * (place.line - 1) + "raise error"
+    code = compile(text, place.file, "exec").replace(co_name=place.function)
+    exec(code, {"error": error, _ARITHMETIC: None})
+    raise AssertionError("the code raises")
 
 
 class _Compiler:

@@ -468,6 +468,14 @@ class OutsideField(TensorIndexError):
     label = ""
 
 
+def outside_field(vertex: type[Vertex], number: int, index: int, length: int) -> OutsideField:
+    """Return the error for an index of a field by number, or of an unknown row of it."""
+    field = list(vertex.fields.values())[number]
+    noun = "rows or elements" if field.depth == 2 else "elements"
+    fix = f"keep the index from 0 to {length - 1}" if length else "connect a longer tensor"
+    return _outside(f"{vertex.__name__}.{field.name}", f"index {index} of {length} {noun}", fix)
+
+
 def _refuse(label: str, index: int, length: int, noun: str = "elements") -> NoReturn:
     longer = "connect a longer tensor" if noun == "elements" else "connect more rows"
     fix = f"keep the index from 0 to {length - 1}" if length else longer

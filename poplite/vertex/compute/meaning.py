@@ -92,6 +92,11 @@ class Meaning(ABC):
 
     @property
     @abstractmethod
+    def may_lack_price(self) -> bool:
+        """Whether its code may contain instructions without a price; it is then guessed."""
+
+    @property
+    @abstractmethod
     def flow(self) -> DataFlow:
         """The data flow of its code."""
 
@@ -129,6 +134,10 @@ class Meaning(ABC):
     @abstractmethod
     def lowered(self, lower: Callable[[Checked], str]) -> str:
         """Return `compute` as the text of an LLVM module; `lower` compiles checked Python."""
+
+    def place(self, file: int, line: int) -> SourceLocation | None:
+        """Return the place of a fault that compiled code recorded; None if it records no lines."""
+        return None
 
     def remembered(self, what: object, make: Callable[[], T]) -> T:
         """Return the cached result of `make`, which is called again if the code changed.
@@ -229,6 +238,11 @@ class PythonMeaning(Meaning):
         """Names of the functions of `math` that it calls."""
         functions = self.checked.functions()
         return frozenset(name for each in functions for name in each.facts.calls.values())
+
+    @property
+    def may_lack_price(self) -> bool:
+        """Return False: everything in the dialect has a price."""
+        return False
 
     @cached_property
     def flow(self) -> DataFlow:

@@ -6,7 +6,6 @@ The process behind it computes nothing: a program named "in:s out:t" moves block
 from __future__ import annotations
 
 import gc
-import importlib.util
 import io
 import json
 import os
@@ -23,8 +22,7 @@ import poplite as pl
 from helpers.codelets import STAND_IN
 from helpers.host_program import building
 from poplite.errors import BY_POPLAR_NAME
-from poplite.ipu import building as ipu_building
-from poplite.ipu.building import cpp_compiler, host_text
+from poplite.ipu.building import host_text
 from poplite.ipu.device import Child, Halted, error_of
 from poplite.ipu.tables import Tables
 
@@ -511,54 +509,3 @@ def test_a_process_that_ends_is_reported_with_its_status_and_last_words(case: Fa
     engine.load()
     engine.run()
     assert engine.read(case.y).tolist() == [1, 1, 1, 1]
-
-
-# -- which C++ compiler is called ------------------------------------------------------------------
-
-
-def put(folder: Path, name: str) -> str:
-    """Put a program that does nothing into a folder."""
-    path = folder / name
-    path.write_text("#!/bin/sh\n")
-    path.chmod(0o755)
-    return str(path)
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder that is all of PATH, where ziglang is installed."""
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.delenv("CXX", raising=False)
-    found = importlib.util.find_spec("poplite")
-    monkeypatch.setattr(
-        ipu_building, "find_spec", lambda name: found if name == "ziglang" else None
-    )
-    return tmp_path
-
-
-def test_the_wheel_is_called_where_path_has_no_compiler(folder: Path) -> None:
-    assert cpp_compiler() == (sys.executable, "-m", "ziglang", "c++")
-
-
-def test_compilers_on_path_come_first_in_order(folder: Path) -> None:
-    for name in ("clang++", "g++", "c++"):
-        made = put(folder, name)
-        assert cpp_compiler() == (made,)
-
-
-def test_cxx_comes_before_all_with_its_words(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    put(folder, "c++")
-    put(folder, "mine")
-    monkeypatch.setenv("CXX", "mine --std='c++ 17'")
-    assert cpp_compiler() == ("mine", "--std=c++ 17")
-    monkeypatch.setenv("CXX", "gone")
-    with pytest.raises(pl.FileLoadError, match="CXX names 'gone', which is not on PATH"):
-        cpp_compiler()
-
-
-def test_without_any_the_error_says_what_to_install(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ipu_building, "find_spec", lambda name: None)
-    with pytest.raises(pl.FileLoadError, match=r'pip install "poplite\[cpp\]"'):
-        cpp_compiler()

@@ -372,7 +372,11 @@ def test_absent_members_are_listed_neither_by_dir_nor_by_help(owner: str) -> Non
 def test_absent_members_of_an_object_are_refused_and_not_listed() -> None:
     graph = pl.Graph(pl.Target(tiles=1))
     x: Any = graph.add_variable(pl.FLOAT, (3,), "x")
-    for owner, name in ((graph, "addCodelets"), (graph.target, "makeFpIctlValue"), (x, "einsum")):
+    for owner, name in (
+        (graph, "addExternalVariable"),
+        (graph.target, "makeFpIctlValue"),
+        (x, "einsum"),
+    ):
         assert name not in dir(owner)
         with pytest.raises(pl.AbsentMember, match=name):
             getattr(owner, name)

@@ -472,7 +472,7 @@ def test_a_text_that_does_not_compile_is_refused_with_the_reason() -> None:
 def test_without_a_compiler_the_error_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("CXX", raising=False)
-    monkeypatch.setattr("poplite.ipu.building.find_spec", lambda name: None)
+    monkeypatch.setattr("poplite.cpp.compilers.find_spec", lambda name: None)
     with pytest.raises(pl.FileLoadError, match="no C\\+\\+ compiler") as caught:
         check_codelet(Scale)
     assert 'poplite[cpp]"' in caught.value.fix

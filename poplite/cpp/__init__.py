@@ -1,0 +1,1 @@
+"""Poplar's C++ codelets as vertex classes."""
