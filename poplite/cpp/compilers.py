@@ -75,12 +75,14 @@ class CodeletCompiler:
         words: its command.
         identity: distinguishes its versions, without running it.
         major: the major version of its LLVM.
+        most: the newest version whose text llvmlite reads.
         folders: where it looks for standard headers.
     """
 
     words: tuple[str, ...]
     identity: str
     major: int
+    most: int
     folders: tuple[str, ...]
 
 
@@ -89,26 +91,26 @@ def codelet_compiler() -> CodeletCompiler:
 
     Raises `FileLoadError` if there is none, with the versions of those that were found.
     """
-    import llvmlite.binding as llvm
-
-    most, newer = llvm.llvm_version_info[0], list[str]()
+    newer = list[CodeletCompiler]()
     for words in _clangs():
-        found = _described(words)
-        if found.major <= most:
+        found = _described(words, version("llvmlite"))
+        if found.major <= found.most:
             return found
-        newer.append(f"{shlex.join(words)} is clang {found.major}")
-    where = f"llvmlite reads the text of LLVM {most} and older"
+        newer.append(found)
     if newer:
+        most = newer[0].most
+        versions = [f"{shlex.join(each.words)} is clang {each.major}" for each in newer]
+        where = f"llvmlite reads the text of LLVM {most} and older"
         raise FileLoadError(
             "the C++ compiler is newer than llvmlite",
-            found="\n".join([*newer, where]),
+            found="\n".join([*versions, where]),
             fix=f"run apt install clang-{most}, or {EXTRA}, or install a newer Numba",
         )
     raise FileLoadError(
         "no C++ compiler for codelets was found",
         found="POPLITE_CXX is not set, no clang++ is on PATH, and ziglang is not installed; g++ "
         "does not write LLVM text",
-        fix=f"run {EXTRA}, or apt install clang-{most}",
+        fix=f"run {EXTRA}, or apt install clang",
     )
 
 
@@ -130,12 +132,12 @@ def _clangs() -> Iterator[tuple[str, ...]]:
 
 
 @cache
-def _described(words: tuple[str, ...]) -> CodeletCompiler:
-    """Return a compiler with its version; it is run once on a machine."""
+def _described(words: tuple[str, ...], llvmlite: str) -> CodeletCompiler:
+    """Return a compiler with its version; it is run once on a machine for a version of llvmlite."""
     identity = _identity(words)
-    text = kept_text(digest([__name__], "compiler", identity), lambda: _asked(words))
-    major, *folders = text.splitlines()
-    return CodeletCompiler(words, identity, int(major), tuple(folders))
+    text = kept_text(digest([__name__], "compiler", identity, llvmlite), lambda: _asked(words))
+    major, most, *folders = text.splitlines()
+    return CodeletCompiler(words, identity, int(major), int(most), tuple(folders))
 
 
 def _identity(words: Sequence[str]) -> str:
@@ -147,7 +149,9 @@ def _identity(words: Sequence[str]) -> str:
 
 
 def _asked(words: Sequence[str]) -> str:
-    """Return the major version of a compiler, and its folders of headers, as lines."""
+    """Return the version of a compiler, the newest that can be read, its folders, as lines."""
+    import llvmlite.binding as llvm
+
     done = subprocess.run(
         [*words, "-x", "c++", "-v", "-dM", "-E", "-"],
         stdin=subprocess.DEVNULL,
@@ -165,4 +169,4 @@ def _asked(words: Sequence[str]) -> str:
         )
     _, _, listed = done.stderr.partition("#include <...> search starts here:\n")
     folders = [line.strip() for line in listed.partition("End of search")[0].splitlines()]
-    return "\n".join([found[1], *folders])
+    return "\n".join([found[1], str(llvm.llvm_version_info[0]), *folders])

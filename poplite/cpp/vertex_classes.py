@@ -59,7 +59,7 @@ class CppMeaning(Meaning):
     """
 
     raises = shows = False
-    may_lack_price = True
+    may_lack_price = indices_follow_shapes = True
     kernels: frozenset[str] = frozenset()
     conditions: list[ast.expr] | None = None
 

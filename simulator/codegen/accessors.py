@@ -102,6 +102,7 @@ class Use:
         half_in_hardware: whether the processor converts halves.
         longs_in_hardware: whether it converts a vector of int64 to doubles.
         counts_turns: whether iterations of loops are counted, and end the vertex at a limit.
+        marked: whether each index is passed to a function that the module declares.
     """
 
     mode: int = 0
@@ -112,6 +113,7 @@ class Use:
     half_in_hardware: bool = False
     longs_in_hardware: bool = False
     counts_turns: bool = False
+    marked: bool = False
 
 
 @frozen(eq=False)

@@ -224,12 +224,13 @@ def linked_compute(
     fetched: str | None = None,
     priced: bool = False,
     counts_turns: bool = False,
+    marked: bool = False,
 ) -> llvm.ModuleRef:
     """Return a module with `compute` as function `name`, and the accessors of one use.
 
     `forms` gives the form of the rows of each list; `priced` code accesses elements as the IPU's
-    compiler would; `logged` and `fetched` are as in `Variant`, `counts_turns` as in `Use`. Raises
-    `VertexCompileError` if `compute` is outside the dialect.
+    compiler would; `logged` and `fetched` are as in `Variant`, `counts_turns` and `marked` as in
+    `Use`. Raises `VertexCompileError` if `compute` is outside the dialect.
     """
     import llvmlite.binding as llvm
 
@@ -255,7 +256,7 @@ def linked_compute(
     if has_lanes and not priced:
         simplify(module, processor())
     hardware = converts_halves(), longs_in_hardware(processor().features)
-    use = Use(mode, checked, logged, fetched, priced, *hardware, counts_turns)
+    use = Use(mode, checked, logged, fetched, priced, *hardware, counts_turns, marked)
     module.link_in(llvm.parse_assembly(accessors(declared, cls, forms, use)))
     if ENTER in declared:
         module.link_in(llvm.parse_assembly(numbered_accessors(cls, forms, use)))

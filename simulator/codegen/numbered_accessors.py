@@ -50,6 +50,9 @@ EXIT, ENTER, INSIDE, OUTSIDE, ROW_START, ROW_LENGTH = (
     f"vertex.{name}" for name in ("exit", "enter", "inside", "outside", "row_start", "row_length")
 )
 
+MARK = "vertex.mark"
+"""Name of the function to which marked uses pass each index, with its limit."""
+
 EXIT_BYTES = 512
 """Size of what `setjmp` saves: at most 400 bytes in the C libraries of Linux and macOS."""
 
@@ -70,6 +73,9 @@ def numbered_accessors(cls: type[Vertex], forms: Forms, use: Use) -> str:
         _define(module, OUTSIDE, ir.VoidType(), [INDEX.as_pointer(), *_WORDS])[0].unreachable()
     exits.ret_void()
     builder, arguments = _define(module, INSIDE, NARROW, [INDEX.as_pointer(), *[INDEX] * 3])
+    if use.marked:
+        kind = ir.FunctionType(ir.VoidType(), [INDEX, INDEX])
+        builder.call(ir.Function(module, kind, MARK), arguments[2:])
     is_inside = builder.icmp_unsigned("<", arguments[2], arguments[3])
     builder.ret(builder.zext(is_inside, NARROW) if use.checked else NARROW(1))
     _turn(module, counts=use.counts_turns)

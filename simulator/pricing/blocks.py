@@ -315,8 +315,15 @@ def _by_one(instruction: Instruction) -> Instruction:
 # -- values that branches depend on ----------------------------------------------------------------
 
 
-def deciding(blocks: Sequence[BasicBlock], tables: Collection[str] = frozenset()) -> frozenset[str]:
+def deciding(
+    blocks: Sequence[BasicBlock],
+    tables: Collection[str] = frozenset(),
+    *,
+    also: Sequence[str] = (),
+) -> frozenset[str]:
     """Return the values that a function's branches depend on: names of arguments, and `DATA`.
+
+    The values named in `also` count as branches do.
 
     If the result includes `DATA`, it also includes the addresses of the data, and the values that
     determine which elements are loaded. The contents of `tables`, which are arguments, are not
@@ -330,6 +337,7 @@ def deciding(blocks: Sequence[BasicBlock], tables: Collection[str] = frozenset()
         if len(block.successors) > 1 and block.name not in checks
         for operand in block.end.operands[:1]
     ]
+    decided += also
     reached = {*top_down(decided, lambda name: made[name].operands if name in made else ())} - {""}
     is_of_data = any(
         each.is_of_library or (each.opcode == "load" and _pointed_to(each, made).isdisjoint(tables))

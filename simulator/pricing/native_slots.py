@@ -87,11 +87,11 @@ if TYPE_CHECKING:
 _BYTES = ir.IntType(8).as_pointer()
 
 
-def priced_text(cls: type[Vertex], forms: Forms = ()) -> str:
+def priced_text(cls: type[Vertex], forms: Forms = (), *, marked: bool = False) -> str:
     """Return the text of a module in which the function `PRICED` is `compute`, as it was lowered.
 
-    Rows of lists are evenly spaced unless `forms` gives another form.  Raises `VertexCompileError`
-    when `compute` is outside the dialect.
+    Rows of lists are evenly spaced unless `forms` gives another form. With `marked`, each index is
+    passed to `MARK`. Raises `VertexCompileError` when `compute` is outside the dialect.
     """
     forms = forms or tuple("stride" if f.depth == 2 else None for f in cls.fields.values())
     module = ir.Module()
@@ -113,7 +113,7 @@ def priced_text(cls: type[Vertex], forms: Forms = ()) -> str:
     has_result = meaning_of(cls).returns
     builder.ret(builder.or_(failed, returned) if has_result else failed)
     linked = llvm.parse_assembly(str(module))
-    linked.link_in(linked_compute(cls, COMPUTE, forms, priced=True))
+    linked.link_in(linked_compute(cls, COMPUTE, forms, priced=True, marked=marked))
     hide(linked, PRICED)
     return str(linked)
 
@@ -229,10 +229,10 @@ def slots_job(name: str, cls: type[Vertex], costs: Mapping[str, float]) -> Job:
     from poplite.jit.numba_context import processor
 
     parameters = parameters_of(cls)
-    over_shapes = str(_over_shapes(parameters, exported(name)))
+    shapes = str(over_shapes(parameters, exported(name)))
     uneven: Forms = tuple("pairs" if f.depth == 2 else None for f in cls.fields.values())
     rows = priced_text(cls, uneven) if any(uneven) else ""
-    texts = priced_text(cls), rows, over_shapes, [astuple(each) for each in parameters]
+    texts = priced_text(cls), rows, shapes, [astuple(each) for each in parameters]
     maker = "poplite.simulator.pricing.native_slots:slots_object"
     return Job(name, maker, (*texts, dict(costs), processor().words()))
 
@@ -341,7 +341,7 @@ def _is_one_product(loop: NaturalLoop, blocks: Mapping[str, BasicBlock]) -> bool
     return len(loop.blocks) == 1 and counting is not None and counting.ends
 
 
-def _over_shapes(parameters: Sequence[Parameter], exported: str) -> ir.Module:
+def over_shapes(parameters: Sequence[Parameter], exported: str) -> ir.Module:
     """Return a module with the function that iterates over shapes and workers."""
     module = ir.Module()
     words = WORD.as_pointer()

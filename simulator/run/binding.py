@@ -17,12 +17,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from poplite.arrays.intervals import Int64
 from poplite.executable import encoding as op
 from poplite.executable.encoding import COUNT_WORD, Code, Column, Columns, Moves, positions
 from poplite.executable.executable import Executable
 from poplite.executable.parts import ComputeStep, CopyStep, Vertices, phases_of, vertex_classes
 from poplite.frozen import frozen
 from poplite.jit.build import Builds
+from poplite.machine.target import Target
 from poplite.simulator import compiled_parts
 from poplite.simulator.codegen.compute_code import Counting, Variant, is_lowered, modes_of
 from poplite.simulator.compiled_parts import Driver
@@ -36,7 +38,8 @@ from poplite.simulator.running import Progress, announcer
 from poplite.vertex.compute.bounds import NUMBER_BITS
 from poplite.vertex.compute.dialect import OPERATIONS
 from poplite.vertex.compute.meaning import FasterForm, FasterForms, meaning_of
-from poplite.vertex.vertex import MultiVertex, Vertex
+from poplite.vertex.fields import fields_of
+from poplite.vertex.vertex import Field, MultiVertex, Vertex
 
 ELEMENTS_PER_NS = 10
 """Elements that simple vertices process per nanosecond, to estimate the time of launches that have
@@ -386,16 +389,22 @@ def checked_classes(
             groups[group.cls].append(group)
             if group.cls in forms:
                 groups[forms[group.cls].vertex].append(group)
-    return frozenset(cls for cls, found in groups.items() if not _is_proved(cls, found, arena))
+    target = executable.target
+    proved = {cls for cls, found in groups.items() if _is_proved(cls, found, arena, target)}
+    return frozenset(groups.keys() - proved)
 
 
-def _is_proved(cls: type[Vertex], groups: list[Vertices], arena: Arena) -> bool:
-    needed = meaning_of(cls).conditions
-    if needed is None:
+def _is_proved(cls: type[Vertex], groups: list[Vertices], arena: Arena, target: Target) -> bool:
+    meaning, some = meaning_of(cls), [each for each in groups if len(each.rows)]
+    needed = meaning.conditions
+    if needed is None and not meaning.indices_follow_shapes:
         return False
     try:
-        some = [each for each in groups if len(each.rows)]
-        return all(_Numbers(each, arena).hold(needed) for each in some if needed)
+        if needed is not None:
+            return all(_Numbers(each, arena).hold(needed) for each in some if needed)
+        from poplite.simulator.pricing.index_ranges import stays_inside  # for few classes
+
+        return all(stays_inside(cls, _Numbers(each, arena).shapes(), target) for each in some)
     except KeyError:  # a number is known only at run time
         return False
 
@@ -414,6 +423,25 @@ class _Numbers:
     def hold(self, needed: list[ast.expr]) -> bool:
         """Return whether conditions hold for all vertices."""
         return all(bool(np.all(self._value(each))) for each in needed)
+
+    def shapes(self) -> Int64:
+        """Return the shape of each vertex, int64[vertices, words]."""
+        count = int(self._group.rows[:, COUNT_WORD].sum())
+        words: list[Any] = []
+        for position, (field, of_shape) in enumerate(
+            zip(self._group.cls.fields.values(), fields_of(self._group.cls), strict=True)
+        ):
+            if of_shape.kind == "length":
+                words.append(self._words(position, "length"))
+            elif of_shape.kind == "rows":
+                rows = self._words(position, "rows")
+                words += [rows, rows * self._words(position, "length")]
+            elif of_shape.kind == "value":
+                words.append(self._state_at(position, field))
+        shapes = np.empty((count, len(words)), np.int64)
+        for word, numbers in enumerate(words):
+            shapes[:, word] = numbers
+        return shapes
 
     def _value(self, node: ast.expr) -> Any:
         """Return the value of a part of a condition: one for all vertices, or one for each."""
@@ -485,8 +513,11 @@ class _Numbers:
         field = self._group.cls.fields[node.attr]
         if field.is_edge:
             raise KeyError(node.attr)
+        return self._state_at(self._fields.index(node.attr), field)
+
+    def _state_at(self, position: int, field: Field) -> Any:
         values = typed(self._arena.bytes, field.element)
-        return values[self._words(self._fields.index(node.attr), "start")].astype(np.int64)
+        return values[self._words(position, "start")].astype(np.int64)
 
 
 _NUMPYS = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.cmpop)

@@ -95,6 +95,7 @@ SHELL_COMMANDS = {
     ".venv/bin/python benchmarks/pictures.py": "tests/examples/test_benchmarks.py",
     ".venv/bin/python benchmarks/ops.py": "tests/examples/test_benchmarks.py",
     ".venv/bin/python benchmarks/ops_shelf.py": "tests/examples/test_benchmarks.py",
+    ".venv/bin/python benchmarks/cpp.py": "tests/examples/test_benchmarks.py",
     ".venv/bin/python benchmarks/scale.py": "tests/examples/test_benchmarks.py",
     ".venv/bin/python benchmarks/scale_ranks.py": "tests/examples/test_benchmarks.py",
     ".venv/bin/python benchmarks/compare.py HEAD~1 --only views startup": (

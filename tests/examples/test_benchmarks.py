@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pytest
 
 import poplite as pl
+from helpers.cpp import needs_cpp
 from helpers.depth import deep
 from helpers.running import python, script
 from poplite.graph.partitioners import grid_blocks
@@ -131,6 +132,16 @@ VIEWS = [
             "scale_ranks.py",
             ["M1 heat", "M2 bytes", "M3 small remote", "M4 small own", "M5 resident"],
             marks=deep,
+        ),
+        pytest.param(
+            "cpp.py",
+            [
+                *["axpy, 12 vertices"] * 3,
+                *["a file of twelve", "the same, again"],
+                *["price of "] * 12,
+                "classes of 12",
+            ],
+            marks=[deep, needs_cpp],
         ),
         pytest.param(
             "ops_shelf.py",

@@ -138,6 +138,7 @@ LOADED_BY_NAME = {
     "simulator.codegen.driver": "what compiles a driver, in any process",
     "simulator.compiled_parts": "where the engine's own kernels are",
     "simulator.pricing.counting_driver": "what compiles a driver that counts, in any process",
+    "simulator.pricing.index_ranges": "what compiles a walk without data",
     "simulator.pricing.native_slots": "what compiles the slots of a class, in any process",
     "simulator.run.binding": "none: it knows classes of the library by their module",
     "testing.forms": "the folder of headers in C++",

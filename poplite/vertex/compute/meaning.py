@@ -115,6 +115,11 @@ class Meaning(ABC):
     def conditions(self) -> list[ast.expr] | None:
         """Conditions that put all indices in range (`bounds`); None if there are none."""
 
+    @property
+    @abstractmethod
+    def indices_follow_shapes(self) -> bool:
+        """Whether a run without data may show that all indices are in range."""
+
     @abstractmethod
     def is_current(self) -> bool:
         """Return whether the class still has this meaning."""
@@ -263,6 +268,11 @@ class PythonMeaning(Meaning):
     def conditions(self) -> list[ast.expr] | None:
         """Conditions that put all indices in range."""
         return conditions(self.checked)
+
+    @property
+    def indices_follow_shapes(self) -> bool:
+        """Return False: the conditions show it, or it depends on data."""
+        return False
 
     def interpreted(self, traps: int = 0) -> Form:
         """Return the interpreted form, with the current text.

@@ -11,6 +11,7 @@ import io
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,10 @@ import pytest
 
 import poplite as pl
 from helpers.cpp import HEAD, OneVertex, needs_cpp, same
+from poplite.cpp import compilers
 from poplite.cpp.compilers import codelet_compiler
+from poplite.simulator.run.arena import Arena
+from poplite.simulator.run.binding import checked_classes
 
 pytestmark = needs_cpp
 
@@ -390,9 +394,8 @@ def test_a_compiler_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_compiler_newer_than_llvmlite(monkeypatch: pytest.MonkeyPatch) -> None:
-    import llvmlite.binding as llvm
-
-    monkeypatch.setattr(llvm, "llvm_version_info", (15, 0, 7))
+    there = codelet_compiler()
+    monkeypatch.setattr(compilers, "_described", lambda *_: replace(there, most=15))
     with pytest.raises(pl.FileLoadError, match="newer than llvmlite") as found:
         codelet_compiler()
     assert "llvmlite reads the text of LLVM 15 and older" in found.value.found
@@ -411,3 +414,25 @@ struct Use : Vertex { InOut<Vector<short>> x; Output<float> y;
     )
     found = OneVertex(text, "Use", {"x": [1, 2, 3], "y": 0}).ran().read("y")
     assert found == 6
+
+
+# -- indices that are in range for all vertices ----------------------------------------------------
+
+
+@pytest.mark.parametrize(("skip", "checks"), [(0, False), (1, True)])
+def test_code_checks_indices_only_where_one_may_be_out_of_range(skip: int, checks: bool) -> None:
+    vertex = axpy(skip, checks="fast")
+    executable = vertex.engine.executable
+    arena = Arena(executable.layout)
+    assert (vertex.cls in checked_classes(executable, arena, {})) is checks
+
+
+def test_code_checks_indices_that_depend_on_data() -> None:
+    text = HEAD + (
+        "struct Pick : Vertex { Input<Vector<float>> x; Input<int> k; Output<float> y;\n"
+        "  void compute() { *y = x[*k]; } };\n"
+    )
+    vertex = OneVertex(text, "Pick", {"x": X, "k": 2, "y": 0}, checks="fast")
+    executable = vertex.engine.executable
+    assert vertex.cls in checked_classes(executable, Arena(executable.layout), {})
+    assert vertex.ran().read("y") == 2
