@@ -943,6 +943,7 @@ def annotated(
 
         @wraps(function)
         def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+            __tracebackhide__ = True
             for name, value in (*zip(names, args, strict=False), *kwargs.items()):
                 if name in asked and not any(kind.fits(value) for kind in asked[name]):
                     raise _refused(f"{what}: {name}", value, asked[name])

@@ -162,6 +162,7 @@ def checked_call(
 
     @wraps(function)
     def call(*arguments: Any, **options: Any) -> Any:
+        __tracebackhide__ = True
         try:
             return function(*arguments, **options)
         except TypeError:

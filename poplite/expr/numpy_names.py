@@ -257,7 +257,7 @@ _OPERATIONS = frozenset(_NAMES.split())
 def absent_function(package: str, name: str) -> AttributeError:
     """Return the error for a name that a package does not have, which names an equivalent."""
     instead = None if name.startswith("_") else _place_of(name) or _OF_FUNCTIONS.get(name)
-    instead = instead or _ELEMENT_TYPES.get(name) or _BITS.get(name)
+    instead = instead or _ELEMENT_TYPES.get(name.lower()) or _BITS.get(name)
     if name in _POPLIBS:
         instead = f"from poplite.compat import {name}"
     if instead is None:

@@ -1,5 +1,7 @@
 """Fixtures for pytest, which finds them when poplite is installed.
 
+The traceback of a poplite error shows the user's frames only; `--full-trace` shows all.
+
 For example::
 
     def test_doubles(poplite_graph, poplite_engine):       runs twice: compiled, interpreted
@@ -11,6 +13,8 @@ For example::
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -21,6 +25,25 @@ if TYPE_CHECKING:
     from poplite.compile.compiler import Programs
 
 TILES = 4
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+    """Omit frames of poplite from the traceback of its errors, whose messages name the place."""
+    found = call.excinfo
+    if found is None or item.config.getoption("fulltrace") or "poplite.errors" not in sys.modules:
+        return
+    if not _is_of_poplite(found):
+        return
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+    for entry in found.traceback:
+        if str(entry.path).startswith(package):  # pytest looks for this name in each frame
+            entry.frame.f_globals["__tracebackhide__"] = _is_of_poplite
+
+
+def _is_of_poplite(found: pytest.ExceptionInfo[BaseException]) -> bool:
+    """Return whether an error is one of poplite's own."""
+    return isinstance(found.value, sys.modules["poplite.errors"].PopliteError)
 
 
 @pytest.fixture

@@ -36,7 +36,16 @@ from poplite.program import Execute
 from poplite.simulator.engine import Engine
 from poplite.testing.addressed import checked
 from poplite.text import amount, clipped, integer_or_none
-from poplite.types import QUARTER, UNSIGNED_CHAR, ElementType, QuarterMetadata, decode, element_type
+from poplite.types import (
+    FLOAT,
+    HALF,
+    QUARTER,
+    UNSIGNED_CHAR,
+    ElementType,
+    QuarterMetadata,
+    decode,
+    element_type,
+)
 from poplite.vertex.fields import Field
 from poplite.vertex.vertex import Vertex
 
@@ -132,7 +141,9 @@ def assert_vertex(
                     if len(wrong):
                         field = f"{name}[{row}]" if case.fields[name].depth == 2 else name
                         what = f"{where}: '{field}'"
-                        raise AssertionError(_difference(what, got, want, wrong, texts[name][row]))
+                        wide = _wide(case, inputs, expected)
+                        text = _difference(what, got, want, wrong, texts[name][row], wide)
+                        raise AssertionError(text)
 
 
 def _case(
@@ -149,6 +160,7 @@ def _case(
     needed = [name for name, field in fields.items() if field.role != "output"]
     written = [name for name, field in fields.items() if field.writes]
     _check_names(vertex, "inputs", inputs, needed)
+    inputs = {name: _as_stored(fields.get(name), value) for name, value in inputs.items()}
     after = _called(vertex, expected, inputs, written) if callable(expected) else expected
     if not isinstance(after, Mapping):
         raise ElementTypeError(
@@ -172,6 +184,20 @@ def _case(
         {n: _rows(fields[n], types[n], after[n], metadata) for n in compared},
         metadata,
     )
+
+
+def _as_stored(field: Field | None, value: Any) -> Any:
+    """Return an array of floats with the values that a field of FLOAT or HALF can hold."""
+    is_float = field is not None and field.element in (FLOAT, HALF)
+    if (
+        field is None
+        or not is_float
+        or not isinstance(value, np.ndarray)
+        or value.dtype.kind != "f"
+    ):
+        return value
+    with np.errstate(over="ignore"):
+        return value.astype(field.element.dtype).astype(value.dtype)
 
 
 def _called(
@@ -303,9 +329,15 @@ def _rows(
         raise ElementTypeError(
             f"{what}: values of shape {wrong.shape} for {field}",
             fix="pass "
-            + ("a number", "a 1-D array", "a 2-D array, or a list of 1-D arrays")[field.depth],
+            + ("a number", "a 1-D array", "a 2-D array, or a list of 1-D arrays")[field.depth]
+            + (f"; or declare {field.name}: {_deeper(field)}" if not field.depth else ""),
         )
     return [row.reshape(-1) for row in rows]
+
+
+def _deeper(field: Field) -> str:
+    """Return the type of a field of many elements, as an annotation."""
+    return f"{str(field).partition(': ')[2].replace('[', '[Vector[', 1)}]"
 
 
 def _run(
@@ -402,7 +434,21 @@ def _wrong(got: Array, want: Array, rtol: float, atol: float) -> npt.NDArray[np.
     return np.flatnonzero(~same)
 
 
-def _difference(what: str, got: Array, want: Array, wrong: npt.NDArray[np.int64], text: str) -> str:
+def _wide(case: _Case, inputs: Mapping[str, Any], expected: object) -> str:
+    """Return text about arrays of float64 for fields of FLOAT, by which references differ."""
+    given = {**inputs, **(expected if isinstance(expected, Mapping) else {})}
+    wide = [
+        f"'{name}'"
+        for name, value in given.items()
+        if case.element_types.get(name) is FLOAT and getattr(value, "dtype", None) == np.float64
+    ]
+    verb = "is" if len(wide) == 1 else "are"
+    return f"{' and '.join(wide)} {verb} float64, but FLOAT is float32" if wide else ""
+
+
+def _difference(
+    what: str, got: Array, want: Array, wrong: npt.NDArray[np.int64], text: str, wide: str
+) -> str:
     verb = "is" if len(wrong) == 1 else "are"
     lines = [f"{what}: {len(wrong):,} of {amount(len(want), 'element')} {verb} wrong"]
     lines += [
@@ -411,7 +457,10 @@ def _difference(what: str, got: Array, want: Array, wrong: npt.NDArray[np.int64]
     if len(wrong) > SHOWN_FAULTS:
         lines.append(f"  and {len(wrong) - SHOWN_FAULTS:,} more")
     lines.append(f"  in memory: {text}")
-    if tolerance := _least_tolerance(got, want):
+    tolerance = _least_tolerance(got, want)
+    if tolerance and wide:
+        lines += [f"  {wide}", "  try: compute the reference in float32, from x.astype(np.float32)"]
+    elif tolerance:
         lines.append(f"  try: rtol={tolerance:g}, if another order of rounding is allowed")
     return "\n".join(lines)
 

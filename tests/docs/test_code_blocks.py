@@ -46,7 +46,7 @@ TESTS = (
 
 SHELL_COMMANDS = {
     PHOTO: ".ci/run",
-    "python3 -m venv .venv && .venv/bin/pip install '.[test]'": ".ci/run",
+    "python3 -m venv .venv && .venv/bin/pip install -e '.[test]'": ".ci/run",
     **dict.fromkeys(
         (
             ".venv/bin/python -m pytest -q test_smooth.py",

@@ -79,6 +79,10 @@ _CALLS: tuple[tuple[object, str], ...] = (
     *((made, _MEMORY) for made in (list, np.array, np.empty, np.full, np.ones, np.zeros)),
     *((made, _MEMORY) for made in (np.empty_like, np.full_like, np.ones_like, np.zeros_like)),
     (np.sum, "loop over the elements: total += self.x[i]"),
+    (np.dot, "loop over the elements: total += self.x[i] * self.y[i]"),
+    (np.mean, "loop over the elements, and divide their sum by len(self.x)"),
+    (np.clip, "use min(max(x, low), high)"),
+    (np.square, "multiply: x * x"),
     (pow, "multiply, or write ** with a literal"),
     (round, "use math.floor(x + 0.5), which rounds halves up"),
 )

@@ -305,6 +305,57 @@ def test_an_element_left_unwritten_is_found() -> None:
         assert_vertex(Move, {"left_out": 1, "x": x}, {"y": x})
 
 
+class Tenth(pl.Vertex):
+    """A tenth of each element."""
+
+    x: pl.Input[pl.Vector[pl.FLOAT]]
+    y: pl.Output[pl.Vector[pl.FLOAT]]
+
+    def compute(self) -> None:
+        for i in range(len(self.y)):
+            self.y[i] = self.x[i] * 0.1
+
+
+class Larger(pl.Vertex):
+    """How many elements are above a half."""
+
+    x: pl.Input[pl.Vector[pl.FLOAT]]
+    y: pl.Output[pl.FLOAT]
+
+    def compute(self) -> None:
+        count = 0
+        for value in self.x:
+            if value > 0.5:
+                count += 1
+        self.y = count
+
+
+def test_a_reference_in_float64_is_told_the_type_of_the_field() -> None:
+    x = np.random.default_rng(1).standard_normal(34)
+    message = (
+        r"\n  'x' and 'y' are float64, but FLOAT is float32\n"
+        r"  try: compute the reference in float32, from x\.astype\(np\.float32\)$"
+    )
+    with pytest.raises(AssertionError, match=message):
+        assert_vertex(Tenth, {"x": x}, {"y": x * 0.1})
+    x = x.astype(np.float32)
+    assert_vertex(Tenth, {"x": x}, {"y": x * np.float32(0.1)})
+
+
+def test_a_reference_gets_the_values_that_the_fields_hold() -> None:
+    def larger(x: Any) -> Any:
+        return np.float32((x > 0.5).sum())
+
+    x = np.nextafter(np.full(3, 0.5), 1)  # 0.5 in float32
+    assert_vertex(Larger, {"x": x}, larger)
+
+
+def test_one_number_for_many_elements_is_told_both_remedies() -> None:
+    with pytest.raises(pl.ElementTypeError) as caught:
+        assert_vertex(Larger, {"x": floats(1, 2)}, {"y": floats(1, 2)})
+    assert caught.value.fix == "pass a number; or declare y: Output[Vector[FLOAT]]"
+
+
 def test_nearly_equal_floats_are_told_the_tolerance_that_they_need() -> None:
     x = floats(1, 2, 3)
     near, far = x * np.float32(1 + 3e-6), x * np.float32(1.01)
@@ -419,6 +470,26 @@ def test_the_documented_test_file_runs_with_the_plugin(root: Path, tmp_path: Pat
     assert "7 passed" in ran.stdout, ran.stdout + ran.stderr
     for form in ("compiled", "interpreted"):
         assert f"test_axpy_twice_on_all_tiles[{form}] PASSED" in ran.stdout
+
+
+def test_tracebacks_of_poplites_errors_show_the_users_lines(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "test_past.py").write_text(
+        "import numpy as np\nimport poplite as pl\nfrom poplite.testing import assert_vertex\n\n"
+        "class Past(pl.Vertex):\n    x: pl.Input[pl.Vector[pl.FLOAT]]\n    y: pl.Output[pl.FLOAT]\n"
+        "    def compute(self) -> None:\n        self.y = self.x[len(self.x)]\n\n"
+        "def test_past():\n    assert_vertex(Past, {'x': np.ones(3, np.float32)}, {'y': 1})\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "--disable-plugin-autoload"]
+    command += ["-p", "poplite.testing.plugin", "-p", "no:cacheprovider"]
+    runs = [
+        subprocess.run([*command, *more], cwd=tmp_path, capture_output=True, text=True, check=False)
+        for more in ([], ["--full-trace"])
+    ]
+    short, full = (run.stdout for run in runs)
+    assert "index 3 of 3 elements  (test_past.py:9 in compute)" in short
+    assert len(short.splitlines()) < 30
+    assert "simulator" not in short
+    assert "simulator" in full
 
 
 # -- arguments -------------------------------------------------------------------------------------
