@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 from poplite.cpp.codelets import CodeletSource, CodeletUnit
-from poplite.cpp.llvm_text import codelet_unit, llvm_text
+from poplite.cpp.llvm_text import codelet_unit, llvm_text, may_compile
 from poplite.cpp.vertex_classes import vertex_classes
 from poplite.errors import (
     ElementTypeError,
@@ -62,6 +62,7 @@ def added_codelets(
     found: dict[str, type[Vertex]] = {}
     for number, file in enumerate(files):
         beside = [other for n, other in enumerate(files) if n != number]
+        may_compile(file)
         llvm_text(file)  # raises the errors of the text
         classes = vertex_classes(file, beside)
         if not classes:

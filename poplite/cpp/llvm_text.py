@@ -33,7 +33,7 @@ from poplite.cpp.compilers import CodeletCompiler, codelet_compiler
 from poplite.cpp.discover import ELEMENTS, HEADERS, discovered
 from poplite.errors import VertexCompileError
 from poplite.jit import digest
-from poplite.jit.build import kept_text
+from poplite.jit.build import is_kept, kept_text
 from poplite.source import SourceLocation
 from poplite.types import BOOL
 
@@ -60,7 +60,7 @@ def codelet_unit(source: CodeletSource) -> CodeletUnit:
     compiler is missing.
     """
     compiler = codelet_compiler()
-    name = digest([__name__], "codelets", _key(source, compiler), source.path)
+    name = _name_of(source)
     codec, reader = coder_of(CodeletUnit), Reader(ArrayReader({}), (), (), ())
 
     def made() -> str:
@@ -73,13 +73,55 @@ def codelet_unit(source: CodeletSource) -> CodeletUnit:
         name = digest([__name__], "codelets again", name, [_digest(e.path) for e in file.includes])
 
 
+def _name_of(source: CodeletSource) -> str:
+    """Return the name under which the codelets of a text are kept."""
+    return digest([__name__], "codelets", _key(source, codelet_compiler()), source.path)
+
+
 def llvm_text(file: CodeletUnit) -> str:
     """Return the text that a compiler makes of a file, or that is kept from before.
 
     Raises `VertexCompileError` for errors of the C++ text, with the first lines that it writes.
     """
     name = digest([__name__], "text", text_identity(file))
+    _check_embedded(file, name)
+    if file.digest in _embedded and codelet_unit(file.source).codelets != file.codelets:
+        raise VertexCompileError(
+            f"the description of C++ codelets of {file.source.shown} is not that of their text",
+            at=file.source.at(1, "<module>"),
+            fix="save the file again",
+        )
     return kept_text(name, lambda: _compiled(file, codelet_compiler()))
+
+
+_allowed: set[str] = set()
+"""Digests of texts that a caller of this process gave, or allowed to be compiled."""
+
+_embedded: set[str] = set()
+"""Digests of texts that come from files, whose descriptions may be wrong."""
+
+
+def may_compile(unit: CodeletUnit) -> None:
+    """Allow the text of a unit to be compiled."""
+    _allowed.add(unit.digest)
+
+
+def only_read(unit: CodeletUnit) -> None:
+    """Note that a unit comes from a file, so that its text is only found in the cache."""
+    _embedded.add(unit.digest)
+
+
+def _check_embedded(unit: CodeletUnit, name: str) -> None:
+    """Refuse a unit of a file if nobody asked for its text, or if it describes another text."""
+    if unit.digest in _allowed or unit.digest not in _embedded:
+        return
+    if not (is_kept(name) and is_kept(_name_of(unit.source))):
+        raise VertexCompileError(
+            f"C++ codelets of {unit.source.shown} were never compiled on this machine",
+            at=unit.source.at(1, "<module>"),
+            found="the file has their text, which loading does not compile",
+            fix="pass codelets=True to load, or give the text to graph.add_codelets first",
+        )
 
 
 def text_identity(file: CodeletUnit) -> tuple[object, ...]:

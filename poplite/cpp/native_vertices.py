@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from poplite.executable import encoding as op
 from poplite.jit import digest
 from poplite.jit.build import Job, built, exported
 from poplite.vertex.compute.interpret import MOST_TURNS, TooManyTurns, Turns, raised_at
@@ -123,6 +122,8 @@ def one_vertex(cls: type[Vertex], meaning: Meaning, turns: Turns | None = None) 
 
     With `turns`, it raises `TooManyTurns` after `MOST_TURNS` iterations of its loops.
     """
+    from poplite.executable.encoding import FAULT_WORDS
+
     made: list[Callable[[int, int, int], int]] = []
     most = sys.maxsize if turns is None else MOST_TURNS
 
@@ -131,7 +132,7 @@ def one_vertex(cls: type[Vertex], meaning: Meaning, turns: Turns | None = None) 
             name = digest([__name__], "vertex", meaning.identity)
             made.append(VERTEX(built(name, partial(_job, name, cls)).address))
         given = _Given(cls, vertex.__values__, worker)
-        faults = np.zeros(op.FAULT_WORDS, np.int64)
+        faults = np.zeros(FAULT_WORDS, np.int64)
         with _lock:
             returned = made[0](given.words.ctypes.data, faults.ctypes.data, most)
         if returned == _STOPPED and not faults[0]:

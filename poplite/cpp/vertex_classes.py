@@ -55,7 +55,8 @@ class CppMeaning(Meaning):
 
     Attributes:
         codelet: what is known of its text.
-        file: the file of the class; it may call functions of those given together with it.
+        file: the text of the class.
+        beside: texts that were given together with it, whose functions it may call.
     """
 
     raises = shows = False
@@ -71,7 +72,7 @@ class CppMeaning(Meaning):
         beside: Sequence[CodeletUnit],
     ) -> None:
         super().__init__()
-        self._vertex, self.codelet, self.file, self._beside = vertex, codelet, file, beside
+        self._vertex, self.codelet, self.file, self.beside = vertex, codelet, file, beside
 
     def is_current(self) -> bool:
         """Return True: its text does not change."""
@@ -91,14 +92,14 @@ class CppMeaning(Meaning):
     def code(self) -> ClassCode:
         """Its record, with the digest of its file."""
         fields = tuple(str(field) for field in self._vertex.fields.values())
-        text = digest([each.digest for each in (self.file, *self._beside)])
+        text = digest([each.digest for each in (self.file, *self.beside)])
         functions = (FunctionCode(self.codelet.name, text, {}),)
         return ClassCode(self._vertex._arguments, fields, functions)
 
     @cached_property
     def identity(self) -> tuple[object, ...]:
         """The key of its compiled code, which also contains the paths of its files."""
-        texts = [text_identity(each) for each in (self.file, *self._beside)]
+        texts = [text_identity(each) for each in (self.file, *self.beside)]
         return "C++", self.code, tuple(texts)
 
     @cached_property
@@ -131,7 +132,7 @@ class CppMeaning(Meaning):
         from poplite.jit.native_code import narrowed
 
         number = self.file.codelets.index(self.codelet)
-        others = [llvm_text(each) for each in self._beside]
+        others = [llvm_text(each) for each in self.beside]
         return narrowed(llvm_text(self.file), f"vertex.run.{number}", RUN, others)
 
 

@@ -127,7 +127,12 @@ class Executable:
         save(self, path)
 
     @staticmethod
-    def load(path: str | os.PathLike[str], vertices: Iterable[VertexSource] = ()) -> Executable:
+    def load(
+        path: str | os.PathLike[str],
+        vertices: Iterable[VertexSource] = (),
+        *,
+        codelets: bool = False,
+    ) -> Executable:
         """Read an executable from a file that `save` wrote.
 
         Nothing in the file is executed, and no name in it is imported: vertex classes are looked up
@@ -137,6 +142,8 @@ class Executable:
         Args:
             path: the file.
             vertices: vertex classes, and modules that contain vertex classes.
+            codelets: whether the C++ text of codelets in the file may be compiled, where its code
+                is not in the cache; as with any code, its origin should be trusted.
 
         Raises:
             FileLoadError: if there is no such file, it is damaged or has the wrong format, or a
@@ -145,7 +152,7 @@ class Executable:
         """
         from poplite.executable.executable_file import load
 
-        return load(path, vertices)
+        return load(path, vertices, codelets=codelets)
 
     def serialize(self, stream: BinaryIO) -> None:
         """Write to a binary stream what `save` writes to a file, as in Poplar.

@@ -48,16 +48,16 @@ from poplite.errors import (
     FileLoadError,
     VertexCompileError,
     VertexDefinitionError,
+    checked_truth,
     listed,
 )
 from poplite.executable.executable import Executable
+from poplite.executable.recipes import ClassRecipe, class_of_recipe, recipe_of_class
 from poplite.executable.validate import validate
 from poplite.files import checked_path, replacing
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.perf_estimates import MOST
 from poplite.jit.build import no_collection
-from poplite.ops.fuse.classes import class_of, recipe_of
-from poplite.ops.fuse.recipe import MapRecipe, ReductionRecipe, SumRecipe, fault_of
 from poplite.report.json_form import (
     LOOKS_A_CHARACTER,
     PerTileCoder,
@@ -113,21 +113,24 @@ def save(executable: Executable, path: str | os.PathLike[str]) -> None:
         write_archive(file, text, to.arrays)
 
 
-def load(path: str | os.PathLike[str], vertices: Iterable[VertexSource]) -> Executable:
+def load(
+    path: str | os.PathLike[str], vertices: Iterable[VertexSource], *, codelets: bool
+) -> Executable:
     """Read an executable from a file; see `Executable.load`."""
     name = str(checked_path(path, "load", "model.poplite"))
+    allowed = checked_truth(codelets, "Executable.load: codelets")
     with EXECUTABLES.loading(repr(name)):
-        return _loaded(name, vertices)
+        return _loaded(name, vertices, codelets=allowed)
 
 
-def _loaded(name: str, vertices: Iterable[VertexSource]) -> Executable:
+def _loaded(name: str, vertices: Iterable[VertexSource], *, codelets: bool) -> Executable:
     manifest, arrays = read_archive(name, EXECUTABLES)
     of = Reader(arrays, (), (), ())
     with at("classes"):
         coder = EXECUTABLE_CODEC.coder_of(list[NamedClass])
         named = decoded(coder, manifest.get("classes"), of)
     locations = decoded_locations(manifest.get("locations"))
-    classes = found_classes(named, vertices, name)
+    classes = found_classes(named, vertices, name, codelets=codelets)
     of = Reader(arrays, classes, locations, lines_of(manifest.get("lines")))
     of.looks = LOOKS_A_CHARACTER * os.path.getsize(name)
     read_tile_sets(manifest.get("tile_sets", []), of)
@@ -171,7 +174,7 @@ class NamedClass:
     name: str
     elements: tuple[type[ElementType[Any]], ...]
     code: ClassCode
-    recipe: MapRecipe | ReductionRecipe | SumRecipe | None = None
+    recipe: ClassRecipe | None = None
 
     def __str__(self) -> str:
         elements = f"[{', '.join(map(repr, self.elements))}]" if self.elements else ""
@@ -196,7 +199,7 @@ def named_class(cls: type[Vertex]) -> NamedClass:
             fix=error.fix,
         ) from error
     template, elements = template_of(cls)
-    return NamedClass(local_name(template), elements, code, recipe_of(cls))
+    return NamedClass(local_name(template), elements, code, recipe_of_class(cls))
 
 
 def template_of(
@@ -216,7 +219,11 @@ def local_name(cls: type[Vertex]) -> str:
 
 
 def found_classes(
-    named: Sequence[NamedClass], sources: Iterable[VertexSource], path: str
+    named: Sequence[NamedClass],
+    sources: Iterable[VertexSource],
+    path: str,
+    *,
+    codelets: bool = False,
 ) -> list[type[Vertex]]:
     """Return the classes that a file names; the user's classes are searched first.
 
@@ -224,7 +231,9 @@ def found_classes(
     The message about a missing class says if poplite has a class of this name with different code.
     """
     by_name: dict[str, list[type[Vertex]]] = {}
-    for cls in chain(_generated(named), classes_of_user(sources), defined_classes(Vertex)):
+    for cls in chain(
+        _generated(named, codelets), classes_of_user(sources), defined_classes(Vertex)
+    ):
         by_name.setdefault(local_name(cls), []).append(cls)
     missing, classes, differing = [], [], []
     code = cache(lambda cls: meaning_of(cls).code)
@@ -292,14 +301,11 @@ def _alike(
 # -- places to look for classes --------------------------------------------------------------------
 
 
-def _generated(named: Sequence[NamedClass]) -> Iterator[type[Vertex]]:
+def _generated(named: Sequence[NamedClass], codelets: bool) -> Iterator[type[Vertex]]:
     for each in named:
         if each.recipe is None:
             continue
-        fault = fault_of(each.recipe)
-        if fault is not None:
-            raise Malformed(f"vertex class {each}: {fault}")
-        cls = class_of(each.recipe)
+        cls = class_of_recipe(each.recipe, str(each), codelets=codelets)
         if local_name(cls) != each.name:
             raise Malformed(
                 f"vertex class {each}: this version of poplite generates {local_name(cls)} instead"

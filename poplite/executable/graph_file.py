@@ -40,7 +40,7 @@ from poplite.codec.codec import (
     written_locations,
 )
 from poplite.codec.file_formats import GRAPHS, Malformed, add_room, at, shown, take_room
-from poplite.errors import ControlProgramError, PopliteError
+from poplite.errors import ControlProgramError, PopliteError, checked_truth
 from poplite.executable.executable_file import VertexSource
 from poplite.executable.graph_references import (
     GraphReader,
@@ -90,6 +90,7 @@ from poplite.program.control import MOST_TIMES, with_times
 from poplite.source import SourceLocation
 from poplite.text import clipped, items_or_none, of_type
 from poplite.types import QUARTER, QUARTER_METADATA, UNSIGNED_INT, ElementType
+from poplite.vertex.from_source import is_of_graph
 from poplite.view import Storage
 
 # -- variables -------------------------------------------------------------------------------------
@@ -597,21 +598,28 @@ def is_saved_graph(path: str | os.PathLike[str]) -> bool:
 
 
 def load(
-    path: str | os.PathLike[str], vertices: Iterable[VertexSource], title: str = ""
+    path: str | os.PathLike[str],
+    vertices: Iterable[VertexSource],
+    title: str = "",
+    *,
+    codelets: bool = False,
 ) -> tuple[Graph, dict[str, Program]]:
     """Read a graph and its programs from a file, named `title` in messages; see `Graph.load`."""
     name = str(checked_path(path, "Graph.load", "heat.graph"))
     with GRAPHS.loading(title or repr(name)):
-        return _loaded(name, vertices)
+        return _loaded(name, vertices, codelets=checked_truth(codelets, "Graph.load: codelets"))
 
 
-def _loaded(name: str, sources: Iterable[VertexSource]) -> tuple[Graph, dict[str, Program]]:
+def _loaded(
+    name: str, sources: Iterable[VertexSource], *, codelets: bool
+) -> tuple[Graph, dict[str, Program]]:
     manifest, arrays = read_archive(name, GRAPHS)
     with at("classes"):
         coder = coder_of(tuple[DeclaredClass, ...])
         declared = decoded(coder, manifest.get("classes"), Reader(arrays, (), (), ()))
     locations = decoded_locations(manifest.get("locations"))
-    reader = Reader(arrays, known_classes(declared, sources), locations, ())
+    classes = known_classes(declared, sources, codelets=codelets)
+    reader = Reader(arrays, classes, locations, ())
     try:
         return _built(manifest, reader)
     except PopliteError as error:  # from a call that also checks users' arguments
@@ -629,6 +637,7 @@ def _built(manifest: Mapping[str, Any], reader: Reader) -> tuple[Graph, dict[str
 
     of = reader
     graph = Graph(part("target"))
+    graph._parts.codelets.update({c.__name__: c for c in reader.classes if is_of_graph(c)})
     add_room(tiles=graph.target.tiles)
     replicas = part("replication_factor")
     if not 1 <= replicas <= MOST_REPLICAS:

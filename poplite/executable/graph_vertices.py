@@ -32,6 +32,7 @@ from poplite.executable.executable_file import (
     template_of,
 )
 from poplite.executable.graph_references import tensor_of
+from poplite.executable.recipes import ClassRecipe, class_of_recipe, recipe_of_class
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import (
     ComputeSet,
@@ -51,8 +52,6 @@ from poplite.graph.space import Space, Variable
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import SliceLists, Slices, Tensor, of_variable
 from poplite.graph.tile_mapping import AllTiles
-from poplite.ops.fuse.classes import class_of, recipe_of
-from poplite.ops.fuse.recipe import MapRecipe, ReductionRecipe, SumRecipe, fault_of
 from poplite.source import SourceLocation
 from poplite.types import QUARTER_METADATA, ElementType
 from poplite.vertex.compute.identity import ClassCode, cycles_code
@@ -104,7 +103,7 @@ class DeclaredClass:
     elements: tuple[type[ElementType[Any]], ...]
     fields: tuple[DeclaredField, ...]
     is_multi: bool = False
-    recipe: MapRecipe | ReductionRecipe | SumRecipe | None = None
+    recipe: ClassRecipe | None = None
     code: ClassCode | None = None
 
     @property
@@ -149,7 +148,7 @@ def declared_class(cls: type[Vertex]) -> DeclaredClass:
         if not each.is_implicit
     )
     is_multi = issubclass(cls, MultiVertex)
-    name, recipe = local_name(template), recipe_of(cls)
+    name, recipe = local_name(template), recipe_of_class(cls)
     code = None if recipe is not None else _code_of(cls)
     return DeclaredClass(template.__module__, name, elements, fields, is_multi, recipe, code)
 
@@ -163,26 +162,26 @@ def _code_of(cls: type[Vertex]) -> ClassCode | None:
 
 
 def known_classes(
-    declared: Sequence[DeclaredClass], sources: Iterable[VertexSource]
+    declared: Sequence[DeclaredClass], sources: Iterable[VertexSource], *, codelets: bool
 ) -> list[type[Vertex]]:
     """Return the classes that a file names, or replacements for missing ones."""
     given = list(classes_of_user(sources, "Graph.load"))
     defined = list(dict.fromkeys(defined_classes(Vertex)))
     found = []
     for each in declared:
-        cls, why = _first_alike(each, _candidates(each, given, defined))
+        cls, why = _first_alike(each, _candidates(each, given, defined, codelets))
         found.append(cls or _stand_in(each, why))
     return found
 
 
 def _candidates(
-    declared: DeclaredClass, given: Iterable[type[Vertex]], defined: Iterable[type[Vertex]]
+    declared: DeclaredClass,
+    given: Iterable[type[Vertex]],
+    defined: Iterable[type[Vertex]],
+    codelets: bool,
 ) -> Iterator[type[Vertex]]:
     if declared.recipe is not None:
-        fault = fault_of(declared.recipe)
-        if fault is not None:
-            raise Malformed(f"vertex class {declared.full_name}: {fault}")
-        yield class_of(declared.recipe)
+        yield class_of_recipe(declared.recipe, declared.full_name, codelets=codelets)
     yield from (cls for cls in given if local_name(cls) == declared.name)
     for cls in defined:
         if local_name(cls) == declared.name and cls.__module__ == declared.module:

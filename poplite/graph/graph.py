@@ -1606,7 +1606,12 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
         saving.save(self, path, programs)
 
     @staticmethod
-    def load(path: str | os.PathLike[str], vertices: Iterable[VertexSource] = ()) -> Loaded:
+    def load(
+        path: str | os.PathLike[str],
+        vertices: Iterable[VertexSource] = (),
+        *,
+        codelets: bool = False,
+    ) -> Loaded:
         """Read a graph and its programs from a file that `save` wrote.
 
         Nothing in the file is executed, and no name in it is imported. A vertex class is looked
@@ -1617,6 +1622,8 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
         Args:
             path: the file.
             vertices: vertex classes, and modules that define some.
+            codelets: whether the C++ text of codelets in the file may be compiled; see
+                `Executable.load`.
 
         Returns:
             The graph, and its programs by name; "0", "1", ... for programs without a name.
@@ -1625,7 +1632,7 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
             FileLoadError: when the file does not exist, is damaged or has another format.
             ElementTypeError: when an item of `vertices` is neither a class nor a module.
         """
-        return saving.load(path, vertices)
+        return saving.load(path, vertices, codelets=codelets)
 
     def serialize(
         self,

@@ -218,9 +218,11 @@ def save(
     import_module(_FILE).save(graph.top_level_graph, programs, path)
 
 
-def load(path: str | os.PathLike[str], vertices: Iterable[VertexSource] = ()) -> Loaded:
+def load(
+    path: str | os.PathLike[str], vertices: Iterable[VertexSource] = (), *, codelets: bool = False
+) -> Loaded:
     """Read a graph and its programs from a file; `Graph.load` describes it."""
-    return _loaded(path, vertices)
+    return _loaded(path, vertices, codelets=codelets)
 
 
 def serialize(
@@ -265,7 +267,11 @@ def deserialize(stream: Stream, vertices: Iterable[VertexSource] = ()) -> Loaded
 
 
 def _loaded(
-    path: str | os.PathLike[str], vertices: Iterable[VertexSource], title: str = ""
+    path: str | os.PathLike[str],
+    vertices: Iterable[VertexSource],
+    title: str = "",
+    *,
+    codelets: bool = False,
 ) -> Loaded:
-    found: Loaded = import_module(_FILE).load(path, vertices, title)
+    found: Loaded = import_module(_FILE).load(path, vertices, title, codelets=codelets)
     return found

@@ -21,8 +21,8 @@ from poplite.tools.code_lines import code_lines
 
 LAYERS = (
     "public frozen source errors text walks poplar files display types | jit | arrays | machine"
-    " | view | vertex | codec expr | graph | vertices | program | report | cost | ops"
-    " | executable | compile | simulator | cpp | named | compat | ipu mpi | viz | testing | tools"
+    " | view | vertex | codec expr | cpp | graph | vertices | program | report | cost | ops"
+    " | executable | compile | simulator | named | compat | ipu mpi | viz | testing | tools"
     " | __main__"
 )
 """A module imports only from its own layer, and from what stands before it."""
@@ -52,7 +52,15 @@ EXCEPTIONS = {
     ("simulator.poplar_only", "simulator.engine"): "types: its functions are methods of Engine",
     ("graph.graph", "program.base"): "inside the two methods that make functions",
     ("graph.graph", "program.recording"): "inside the method that makes steps",
-    ("graph.graph", "cpp.added"): "inside the method that adds C++ codelets",
+    **dict.fromkeys(
+        (
+            ("cpp.native_vertices", "executable.encoding"),
+            ("cpp.native_vertices", "simulator.codegen.accessors"),
+            ("cpp.native_vertices", "simulator.codegen.compute_code"),
+            ("cpp.native_vertices", "simulator.codegen.numbered_accessors"),
+        ),
+        "inside the functions through which vertices run, which the simulator has",
+    ),
 }
 """Imports against the order, each with its reason."""
 
@@ -142,6 +150,7 @@ LOADED_BY_NAME = {
     "simulator.pricing.native_slots": "what compiles the slots of a class, in any process",
     "simulator.run.binding": "none: it knows classes of the library by their module",
     "testing.forms": "the folder of headers in C++",
+    "testing.plugin": "the module of errors, where it is loaded",
     "tools.command": "itself, in the processes of ranks",
     "viz.draw.svg": "the folder of style sheets",
     "tools.viz.commands": "pictures of reports, each by the module and name of its function",

@@ -180,6 +180,12 @@ def meaning_of(vertex: type[Vertex]) -> Meaning:
     return made
 
 
+def stored_meaning(vertex: type[Vertex]) -> Meaning | None:
+    """Return the meaning that a class has so far, without checking its text."""
+    known: Meaning | None = vars(vertex).get(_MEANING)
+    return known
+
+
 def set_meaning(vertex: type[Vertex], meaning: Meaning) -> None:
     """Give a class its meaning."""
     setattr(vertex, _MEANING, meaning)

@@ -1,0 +1,106 @@
+"""C++ classes in files: what is saved, and what is compiled when a file is loaded and run."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import poplite as pl
+from helpers.cpp import HEAD, needs_cpp
+
+pytestmark = needs_cpp
+
+TEXT = HEAD + (
+    "struct Twice : Vertex { InOut<Vector<float>> x;\n"
+    "  void compute() { for (unsigned i = 0; i < x.size(); ++i) x[i] *= 2; } };\n"
+)
+
+LOAD = """
+import sys
+import poplite as pl
+path, how = sys.argv[1:]
+codelets = how == "codelets"
+if path.endswith("graph"):
+    graph, programs = pl.Graph.load(path, codelets=codelets)
+    engine = pl.Engine(graph, programs["0"])
+    print(graph.hasCodelet("Twice"), end=" ")
+else:
+    engine = pl.Engine(pl.Executable.load(path, codelets=codelets))
+engine.run()
+print(engine.read("x").tolist())
+"""
+
+
+def saved(folder: Path) -> list[Path]:
+    """Write a graph and an executable with a vertex of the class."""
+    graph = pl.Graph(pl.Target(tiles=1))
+    graph.add_codelets(TEXT)
+    x = graph.add_variable(pl.FLOAT, (3,), "x", mapping=0, initial_value=[1, 2, 3])
+    graph.create_host_read("x", x)
+    step = graph.add_compute_set("step")
+    graph.add_vertex(step, "Twice", tile=0, x=x)
+    paths = [folder / "twice.graph", folder / "twice.poplite"]
+    graph.save(paths[0], [pl.Execute(step)])
+    pl.compile_graph(graph, pl.Execute(step)).save(paths[1])
+    return paths
+
+
+def loaded(path: Path, how: str, cache: Path) -> subprocess.CompletedProcess[str]:
+    """Load a file in another process, and run it."""
+    environment = {**os.environ, "POPLITE_CACHE_DIR": str(cache)}
+    command = [sys.executable, "-c", LOAD, str(path), how]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_code_is_found_in_the_cache_or_compiled_where_that_is_asked(
+    number: int, tmp_path: Path
+) -> None:
+    path, empty = saved(tmp_path)[number], tmp_path / "cache"
+    refused = loaded(path, "only read", empty)
+    assert "were never compiled on this machine" in refused.stderr
+    assert "pass codelets=True to load" in refused.stderr
+    compiled = loaded(path, "codelets", empty)
+    assert compiled.stdout.endswith("[2.0, 4.0, 6.0]\n"), compiled.stderr
+    again = loaded(path, "only read", empty)
+    assert again.stdout == compiled.stdout
+    assert again.stdout.startswith("True") == (number == 0)
+
+
+def test_files_hold_text_and_no_code(tmp_path: Path) -> None:
+    for path in saved(tmp_path):
+        with zipfile.ZipFile(path) as file:
+            content = b"".join(map(file.read, file.namelist()))
+        assert b"x[i] *= 2" in content
+        assert b"define " not in content
+        assert b"ELF" not in content
+
+
+def test_a_description_that_is_not_that_of_the_text_is_refused(tmp_path: Path) -> None:
+    path = saved(tmp_path)[1]
+    wrong = tmp_path / "wrong.poplite"
+    with zipfile.ZipFile(path) as file, zipfile.ZipFile(wrong, "w") as other:
+        for name in file.namelist():
+            content = file.read(name).replace(b"x[i] *= 2", b"x[i] += x[9]")
+            other.writestr(name, content)
+    done = loaded(wrong, "codelets", tmp_path / "cache")
+    assert done.returncode == 1
+    assert "Error" in done.stderr
+    assert "[2.0" not in done.stdout
+
+
+def test_a_file_is_loaded_where_its_class_is_known(tmp_path: Path) -> None:
+    for path in saved(tmp_path):
+        if path.suffix == ".graph":
+            graph, programs = pl.Graph.load(path)
+            engine = pl.Engine(graph, programs["0"])
+        else:
+            engine = pl.Engine(pl.Executable.load(path))
+        engine.run()
+        np.testing.assert_array_equal(engine.read("x"), [2, 4, 6])
