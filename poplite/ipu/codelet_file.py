@@ -5,6 +5,8 @@ A file has three parts::
     #include <poplar/Vertex.hpp>        Poplar's types
     namespace pl { ... }                the arithmetic; exp and other functions, if they are called
     class Axpy : public poplar::Vertex  a class for each vertex class
+
+Classes of C++ codelets are passed through: their texts follow, as they were given.
 """
 
 from __future__ import annotations
@@ -17,6 +19,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
+from poplite.cpp.codelets import CodeletUnit
+from poplite.cpp.saved import codelet_recipe
 from poplite.errors import ElementTypeError, VertexCompileError
 from poplite.ipu.codelet_function import (
     ELEMENTS,
@@ -63,9 +67,14 @@ def codelet_file(classes: Iterable[type[Vertex]], *, stops_outside: bool = False
     """
     names: dict[type[Vertex], str] = {}
     texts: list[str] = []
+    given: dict[str, str] = {}
     mathematics: set[tuple[str, Kind]] = set()
     for cls in classes:
         if cls in names:
+            continue
+        if (recipe := codelet_recipe(cls)) is not None:
+            names[cls] = recipe.name
+            given.update(map(_passed_through, recipe.units))
             continue
         plain = re.sub(r"\[|, ", "_", cls.__qualname__.rpartition(".")[2]).replace("]", "")
         names[cls] = unused(identifier(plain), names.values())
@@ -79,7 +88,20 @@ def codelet_file(classes: Iterable[type[Vertex]], *, stops_outside: bool = False
             HELPERS,
             "\n".join(["namespace pl {", "", *_apart(functions), "} // namespace pl\n"]),
         ]
-    return CodeletFile("\n".join([*parts, *(f"{text}\n" for text in texts)]), names)
+    parts += [f"{text}\n" for text in (*texts, *given.values())]
+    return CodeletFile("\n".join(parts), names)
+
+
+def _passed_through(unit: CodeletUnit) -> tuple[str, str]:
+    """Return the digest of a C++ text, and the text; refuse one that includes the user's files."""
+    if unit.includes:
+        raise VertexCompileError(
+            f"C++ codelets of {unit.source.shown} cannot be exported: they include files",
+            at=unit.source.at(1, "<module>"),
+            found=", ".join(each.path for each in unit.includes),
+            fix="put the text of these files in their place",
+        )
+    return unit.digest, unit.source.text
 
 
 @cache

@@ -36,6 +36,7 @@ from poplite.arrays.intervals import Int64
 from poplite.cost.exchange_phases import KEPT, phases_of_compute_set
 from poplite.cost.locations import locations_of
 from poplite.cost.moved_data import edge_tiles, edges_in_place
+from poplite.cpp.saved import codelet_recipe
 from poplite.errors import ControlProgramError, made_by
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
@@ -341,7 +342,7 @@ def emulated(vertex: type[Vertex]) -> list[Finding]:
     A class with `cpp` in place of `compute` has none. Raises `VertexCompileError` if `compute` is
     outside the dialect.
     """
-    if own_text(vertex) is not None:
+    if own_text(vertex) is not None or codelet_recipe(vertex) is not None:
         return []
     found: dict[tuple[object, ...], Finding] = {}
     for function in check(vertex).functions():

@@ -13,6 +13,7 @@ import pytest
 
 import poplite as pl
 from helpers.cpp import HEAD, needs_cpp
+from helpers.ranks import ended, needs_mpi, on_ranks
 
 pytestmark = needs_cpp
 
@@ -104,3 +105,70 @@ def test_a_file_is_loaded_where_its_class_is_known(tmp_path: Path) -> None:
             engine = pl.Engine(pl.Executable.load(path))
         engine.run()
         np.testing.assert_array_equal(engine.read("x"), [2, 4, 6])
+
+
+# -- export and pictures ---------------------------------------------------------------------------
+
+
+def test_export_passes_the_text_through(tmp_path: Path) -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    graph.add_codelets(TEXT)
+    x = graph.add_variable(pl.FLOAT, (3,), "x", mapping=0)
+    step = graph.add_compute_set("step")
+    graph.add_vertex(step, "Twice", tile=0, x=x)
+    pl.ipu.export(graph, pl.Execute(step), tmp_path)
+    assert TEXT in (tmp_path / "codelets.cpp").read_text()
+    assert pl.ipu.lint(graph) == []
+
+
+def test_export_refuses_texts_that_include_files(tmp_path: Path) -> None:
+    (tmp_path / "own.hpp").write_text("constexpr int two = 2;\n")
+    (tmp_path / "twice.cpp").write_text('#include "own.hpp"\n' + TEXT)
+    graph = pl.Graph(pl.Target(tiles=1))
+    cls = graph.add_codelets(tmp_path / "twice.cpp")["Twice"]
+    with pytest.raises(pl.VertexCompileError, match="they include files"):
+        pl.ipu.codelet_text(cls)
+
+
+def test_pictures_and_reports_name_the_class() -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    graph.add_codelets(TEXT)
+    x = graph.add_variable(pl.FLOAT, (3,), "x", mapping=0, initial_value=1)
+    step = graph.add_compute_set("step")
+    graph.add_vertex(step, "Twice", tile=0, x=x)
+    engine = pl.Engine(graph, pl.Execute(step))
+    engine.run()
+    assert "Twice" in engine.report().to_html()
+
+
+# -- ranks -----------------------------------------------------------------------------------------
+
+ON_RANKS = """
+import numpy as np
+import poplite as pl
+
+def engine(text, **options):
+    graph = pl.Graph(pl.Target(tiles=4))
+    graph.add_codelets(text)
+    x = graph.add_variable(pl.FLOAT, (4, 9), "x", mapping="linear", initial_value=np.arange(36))
+    step = graph.add_compute_set("step")
+    for tile in range(4):
+        graph.add_vertex(step, "Twice", tile=tile, x=x[(tile + 1) % 4])
+    return pl.Engine(graph, pl.Repeat(3, pl.Execute(step)), **options), x
+
+for checks in ("strict", "fast"):
+    found = []
+    for device in (None, pl.mpi.Device()):
+        made, x = engine(TEXT, checks=checks, device=device)
+        made.run()
+        found.append((made.read(x).tobytes(), made.report().cycles))
+    print(found[0] == found[1])
+"""
+
+
+@needs_mpi
+def test_ranks_compute_the_same_bits_and_cycles(tmp_path: Path) -> None:
+    script = tmp_path / "ranks.py"
+    script.write_text(f"TEXT = {TEXT!r}\n{ON_RANKS}")
+    done = ended(on_ranks(2, script))
+    assert set(done.stdout.split()) == {"True"}, done.stderr
