@@ -59,7 +59,7 @@ class CppMeaning(Meaning):
         beside: texts that were given together with it, whose functions it may call.
     """
 
-    raises = shows = False
+    raises = shows = writes_outputs_only = False
     may_lack_price = indices_follow_shapes = True
     kernels: frozenset[str] = frozenset()
     conditions: list[ast.expr] | None = None

@@ -340,9 +340,9 @@ class InterpretedSteps:
         for replica, memory in enumerate(self._arena.parts):
             # Each group has one class, so a later group may contain an earlier vertex.
             for place, group in enumerate(self._groups[number]):
-                known = (
-                    None if self._known is None else self._known.setdefault((replica, place), {})
-                )
+                known = None
+                if self._known is not None and meaning_of(group.cls).writes_outputs_only:
+                    known = self._known.setdefault((replica, place), {})
                 if (number, place) not in self._rows:
                     self._rows[number, place] = numbers_and_rows(group, with_state=True)
                 try:

@@ -158,6 +158,18 @@ class ProgramRow:
             fix=origin.fix("in an earlier step or by engine.write"),
         )
 
+    def read_output(self, field: FieldElements, number: int, why: str) -> UninitializedReadError:
+        """Return the error for a result that depends on the old values of Outputs."""
+        vertex = self._vertex(field, number)
+        name, _ = self._element(field, number)
+        return UninitializedReadError(
+            f"{vertex} reads an Output: {field.name(number)}, which is {name}, depends on it",
+            at=vertex.location,
+            where=str(self),
+            found=f"{why}\ncompute of the vertex: {vertex.vertex_class.location}",
+            fix="declare it InOut, or write it before it is read",
+        )
+
     def worker_race(
         self, field: FieldElements, number: int, replica: int, count: int, conflict: Conflict
     ) -> WorkerRaceError:

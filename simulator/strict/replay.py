@@ -502,7 +502,11 @@ class Replay:
     def _blamed(self, changed: tuple[int, int, int] | PopliteError) -> UninitializedReadError:
         """Return the error for the first hole that a result depends on, found by bisection."""
         table = self._table
+        # Outputs last, as codelets in C++ can read them, but are not meant to.
         order = [n for n, each in enumerate(self._fields) if each.field.reads]
+        order += [
+            n for n in self._outputs if not meaning_of(self._fields[n].cls).writes_outputs_only
+        ]
         found = [np.nonzero(table.holes[:, table.parts[n]]) for n in order]
         replicas, numbers = (np.concatenate(each) for each in zip(*found, strict=True))
         fields = np.repeat(order, [len(own) for own, _ in found])
@@ -606,10 +610,15 @@ class Replay:
         return chosen
 
     def _kept_outputs(self, chosen: Mask) -> dict[int, Mask]:
-        """Run with different values in chosen elements of Outputs; return the retained ones."""
+        """Run with different values in chosen elements of Outputs; return the retained ones.
+
+        Raises the error for a `compute` that reads them, which only C++ codelets can.
+        """
         table, found = self._table, {}
         error = self._again(0, partial(table.put_other, chosen, OUTPUT))
-        assert error is None, "compute never reads an Output"
+        if error is not None:
+            n = self._outputs[0]
+            raise self._place.read_output(self._fields[n], 0, f"with other values: {error.what}")
         for n in self._outputs:
             part = table.parts[n]
             old, result, other = (
@@ -619,7 +628,21 @@ class Replay:
                 other == filled(self._fields[n].field.element, OUTPUT, old)
             )
             found[n] = np.asarray(chosen[:, part] & is_kept)
+        self._refuse_reads_of_outputs(found)
         return found
+
+    def _refuse_reads_of_outputs(self, kept: dict[int, Mask]) -> None:
+        """Raise an error if a result changed with Outputs, other than those that were retained."""
+        table = self._table
+        for n in self._writing:
+            part = table.parts[n]
+            differs = table.result[:, part] != table.others[0][:, part]
+            if n in kept:
+                differs &= ~kept[n]
+            if differs.any():
+                _, number = np.argwhere(differs)[0].tolist()
+                why = "it changes with the values that were there before"
+                raise self._place.read_output(self._fields[n], number, why)
 
     def _look_at_forms(self) -> None:
         """Compare the faster forms with the definitions, with different values in Outputs.

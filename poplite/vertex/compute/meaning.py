@@ -120,6 +120,11 @@ class Meaning(ABC):
     def indices_follow_shapes(self) -> bool:
         """Whether a run without data may show that all indices are in range."""
 
+    @property
+    @abstractmethod
+    def writes_outputs_only(self) -> bool:
+        """Whether `compute` cannot read Outputs, and interpreted runs mark the elements stored."""
+
     @abstractmethod
     def is_current(self) -> bool:
         """Return whether the class still has this meaning."""
@@ -274,6 +279,11 @@ class PythonMeaning(Meaning):
     def conditions(self) -> list[ast.expr] | None:
         """Conditions that put all indices in range."""
         return conditions(self.checked)
+
+    @property
+    def writes_outputs_only(self) -> bool:
+        """Return True: the checks refuse reads, and Python sees each store."""
+        return True
 
     @property
     def indices_follow_shapes(self) -> bool:

@@ -284,6 +284,48 @@ def test_vertices_run_in_the_interpreted_engine_too() -> None:
     assert same(axpy(interpret=True).ran().read("y"), 1 + 2 * X)
 
 
+@pytest.mark.parametrize("interpret", [False, True])
+def test_an_output_that_is_left_unwritten_is_warned_of(interpret: bool) -> None:
+    text = HEAD + (
+        "struct Half : Vertex { Output<Vector<float>> y;\n"
+        "  void compute() { for (unsigned i = 0; i < y.size(); i += 2) y[i] = 1; } };\n"
+    )
+    graph = pl.Graph(pl.Target(tiles=1))
+    graph.add_codelets(text)
+    y = graph.add_variable(pl.FLOAT, (4,), "y", mapping=0, initial_value=0)
+    step = graph.add_compute_set("step")
+    graph.add_vertex(step, "Half", tile=0, y=y)
+    engine = pl.Engine(graph, pl.Execute(step), interpret=interpret)
+    with pytest.warns(pl.UnwrittenOutputWarning, match=r"leaves 'Half.y'\[1\]"):
+        engine.run()
+
+
+READS_OUTPUTS = {
+    "y[i] += x[i]": r"'Old.y'\[0\], which is 'y'\[0\], depends on it.*it changes with the values",
+    "y[i] = x[int(y[i])]": r"which is 'y'\[0\], depends on it.*other values: .* index -?\d+ of 3",
+}
+
+
+@pytest.mark.parametrize("written", [False, True])
+@pytest.mark.parametrize("line", READS_OUTPUTS)
+def test_strict_runs_refuse_codelets_that_read_outputs(line: str, written: bool) -> None:
+    text = HEAD + (
+        "struct Old : Vertex { Output<Vector<float>> y; Input<Vector<float>> x;\n"
+        "  void compute() { for (unsigned i = 0; i < y.size(); ++i) " + line + "; } };\n"
+    )
+    graph = pl.Graph(pl.Target(tiles=1))
+    graph.add_codelets(text)
+    first = 0 if written else None
+    y = graph.add_variable(pl.FLOAT, (3,), "y", mapping=0, initial_value=first)
+    x = graph.add_variable(pl.FLOAT, (3,), "x", mapping=0, initial_value=2)
+    step = graph.add_compute_set("step")
+    graph.add_vertex(step, "Old", tile=0, x=x, y=y)
+    engine = pl.Engine(graph, pl.Execute(step), checks="strict")
+    expected = READS_OUTPUTS[line] if written else r"reads 'Old.y'\[0\].* nothing has written it"
+    with pytest.raises(pl.UninitializedReadError, match=f"(?s){expected}"):
+        engine.run()
+
+
 # -- refused ---------------------------------------------------------------------------------------
 
 REFUSED = [

@@ -171,4 +171,5 @@ def test_ranks_compute_the_same_bits_and_cycles(tmp_path: Path) -> None:
     script = tmp_path / "ranks.py"
     script.write_text(f"TEXT = {TEXT!r}\n{ON_RANKS}")
     done = ended(on_ranks(2, script))
-    assert set(done.stdout.split()) == {"True"}, done.stderr
+    # Texts of two ranks may share a line.
+    assert done.stdout.count("True") == 4, done.stdout + done.stderr
