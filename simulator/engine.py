@@ -196,7 +196,7 @@ class Simulated:
         check_root(root, 1)
         access = self.tensors.to_read(tensor, replica)
         if self.strict is not None:
-            self.strict.read(access)
+            self.strict.read(access, has_run=any(each.any() for each in self.runs.counts.values()))
         return self.tensors.read(access)
 
     def continue_from(self, other: LoadedPrograms) -> None:

@@ -183,7 +183,7 @@ class StrictChecks:
         self._rounds[loop].add(written)
         return is_new
 
-    def read(self, access: HostAccess) -> None:
+    def read(self, access: HostAccess, *, has_run: bool) -> None:
         """Warn of unwritten elements that the host reads, once for each user's line."""
         line, place = (here(), access.call), access.place
         if line in self._warned_lines:
@@ -191,7 +191,7 @@ class StrictChecks:
         shadows = (place.read(self.shadow, replica) for replica in access.replicas)
         bytes_of = partial(place.bytes_of, self._executable.layout)
         read = Read(access.call, None, [are_written(each) for each in shadows], bytes_of)
-        warning = uninitialized(read, self.copies)
+        warning = uninitialized(read, self.copies, has_run=has_run)
         if warning is not None:
             self._warned_lines.add(line)
             warn(warning)

@@ -207,11 +207,11 @@ def look_at_action(shadow: Shadow, action: Action) -> list[Read]:
 
 
 def uninitialized(
-    read: Read, copies: UnwrittenCopies, where: str = ""
+    read: Read, copies: UnwrittenCopies, where: str = "", *, has_run: bool = True
 ) -> UninitializedWarning | None:
     """Return the warning about unwritten elements that are read, or None.
 
-    `where` is the step of the program, for the message.
+    `where` is the step of the program, for the message, and `has_run` whether a program has run.
     """
     if all(own.all() for own in read.written):
         return None
@@ -228,13 +228,14 @@ def uninitialized(
     found += [listed(made, "variables")] if made else []
     found += dict.fromkeys(text for origin in origins[:SHOWN_FAULTS] for text in origin.passed)
     names = ", ".join(str(origin.variable) for origin in origins[:SHOWN_FAULTS])
+    run = "" if has_run else "call engine.run() first, or "
     value = ", give an initial_value" if all(each.takes_value for each in origins) else ""
     return UninitializedWarning(
         f"{read.what}: nothing has written {count:,} of {amount(each[0].size, 'element')}",
         at=read.at or next((origin.variable.location for origin in origins), None),
         where=where,
         found="\n".join([*found, "memory is zero there now; on a machine it is undefined"]),
-        fix=f"write {names or 'them'} before{value}, or leave out the elements",
+        fix=f"{run}write {names or 'them'} before{value}, or leave out the elements",
     )
 
 

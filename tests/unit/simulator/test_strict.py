@@ -348,6 +348,18 @@ def test_the_host_is_warned_once_in_each_place(bench: Bench) -> None:
     assert "the first is [0, 0]" in second
 
 
+def test_a_read_before_the_first_run_says_so(bench: Bench) -> None:
+    x, y = (bench.variable(pl.FLOAT, (3,), name) for name in "xy")
+    engine = bench.engine(pl.Copy(x, y))
+    engine.write(x, 1)
+    with pytest.warns(
+        pl.UninitializedWarning, match=r"try: call engine.run\(\) first, or write 'y'"
+    ):
+        engine.read(y)
+    engine.run()
+    assert engine.read(y).tolist() == [1, 1, 1]
+
+
 def test_a_long_loop_is_looked_at_in_its_beginning(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
