@@ -6,13 +6,17 @@ determine everything here.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from poplite.frozen import frozen
 from poplite.source import SourceLocation
 from poplite.types import ElementType
 from poplite.vertex.compute.identity import digest
-from poplite.vertex.fields import Field, Layout, Role, VectorLayout
+from poplite.vertex.fields import Field, Layout, Role, VectorLayout, VectorListLayout
+
+HEADERS = Path(__file__).with_name("include")
+"""The folder of Poplar's headers."""
 
 
 @frozen
@@ -29,14 +33,30 @@ class CodeletSource:
     path: str | None
     flags: tuple[str, ...] = ()
 
+    def meaning(self) -> list[str]:
+        """Return the flags of a compiler that determine what the text means."""
+        found = ["-std=c++17", "-D__POPC__", *self.flags]
+        # Quoted includes are sought beside the file, although a copy of it is compiled.
+        return [*found, "-iquote", str(Path(self.path).parent)] if self.path else found
+
     @property
     def shown(self) -> str:
         """Its name in messages."""
         return self.path or "<C++ text>"
 
-    def at(self, line: int, function: str) -> SourceLocation:
-        """Return a place in it."""
-        return SourceLocation(self.shown, line, function)
+    def at(self, line: int | CppLine, function: str) -> SourceLocation:
+        """Return a place in it, or in a file that it includes."""
+        if isinstance(line, int):
+            return SourceLocation(self.shown, line, function)
+        return SourceLocation(line.file or self.shown, line.line, function)
+
+
+@frozen
+class CppLine:
+    """A line of C++; `file` is the path of an included file, or "" for the text itself."""
+
+    file: str
+    line: int
 
 
 @frozen
@@ -44,7 +64,7 @@ class Refusal:
     """Why no vertex of a class can be added, and the line of the text that is the reason."""
 
     why: str
-    line: int
+    at: CppLine
 
 
 @frozen
@@ -61,7 +81,8 @@ class CodeletField:
 
     def declared(self) -> Field:
         """Return it as a field of a Python class."""
-        layout = Layout(VectorLayout[self.layout], self.min_align, self.interleaved)
+        kinds = VectorLayout if self.layout in VectorLayout.__members__ else VectorListLayout
+        layout = Layout(kinds[self.layout], self.min_align, self.interleaved)
         return Field(self.name, self.role, self.element, self.depth, layout=layout)
 
 
@@ -75,7 +96,7 @@ class Codelet:
         is_multi: whether it is a `MultiVertex`.
         fields: its fields, those of bases first.
         returns: whether `compute` returns a truth value.
-        line: its line.
+        at: its line.
         constraints: its memory constraints.
         refused: why it cannot be used; None if it can.
         may_not_end: whether it has a loop that might never end.
@@ -86,7 +107,7 @@ class Codelet:
     is_multi: bool
     fields: tuple[CodeletField, ...]
     returns: bool
-    line: int
+    at: CppLine
     constraints: tuple[str, ...]
     refused: Refusal | None
     may_not_end: bool
@@ -101,11 +122,20 @@ class IncludedFile:
 
 
 @frozen
+class ReplacedFile:
+    """A text that is compiled in place of an included file."""
+
+    path: str
+    text: str
+
+
+@frozen
 class CodeletUnit:
     """The codelets of a text.
 
     Attributes:
         trapped: the extents, in bytes of the text, of the bodies of functions that cannot run here.
+        replaced: included files with such functions.
         includes: the files of the user that it includes.
         notes: what a user should know of the text.
     """
@@ -113,6 +143,7 @@ class CodeletUnit:
     source: CodeletSource
     codelets: tuple[Codelet, ...]
     trapped: tuple[tuple[int, int], ...]
+    replaced: tuple[ReplacedFile, ...]
     includes: tuple[IncludedFile, ...]
     notes: tuple[str, ...]
 

@@ -64,6 +64,12 @@ def _named(variable: str, chosen: str, example: str) -> tuple[str, ...]:
     )
 
 
+OLDEST = 15
+"""The first clang whose text has the pointers that llvmlite reads."""
+
+_OF_LIBRARY = re.compile(r"^#define (_LIBCPP\w+|__GCC_\w+_SIZE) (\S+)$", re.MULTILINE)
+
+
 # -- compilers of codelets -------------------------------------------------------------------------
 
 
@@ -77,6 +83,7 @@ class CodeletCompiler:
         major: the major version of its LLVM.
         most: the newest version whose text llvmlite reads.
         folders: where it looks for standard headers.
+        macros: what its standard library is configured by, such as `_LIBCPP_ABI_VERSION=1`.
     """
 
     words: tuple[str, ...]
@@ -84,6 +91,7 @@ class CodeletCompiler:
     major: int
     most: int
     folders: tuple[str, ...]
+    macros: tuple[str, ...]
 
 
 def codelet_compiler() -> CodeletCompiler:
@@ -91,18 +99,19 @@ def codelet_compiler() -> CodeletCompiler:
 
     Raises `FileLoadError` if there is none, with the versions of those that were found.
     """
-    newer = list[CodeletCompiler]()
+    others = list[CodeletCompiler]()
     for words in _clangs():
         found = _described(words, version("llvmlite"))
-        if found.major <= found.most:
+        if OLDEST <= found.major <= found.most:
             return found
-        newer.append(found)
-    if newer:
-        most = newer[0].most
-        versions = [f"{shlex.join(each.words)} is clang {each.major}" for each in newer]
-        where = f"llvmlite reads the text of LLVM {most} and older"
+        others.append(found)
+    if others:
+        most = others[0].most
+        versions = [f"{shlex.join(each.words)} is clang {each.major}" for each in others]
+        where = f"llvmlite reads the text of LLVM {most} and older, from {OLDEST} on"
+        relation = "too old for" if others[0].major < OLDEST else "newer than"
         raise FileLoadError(
-            "the C++ compiler is newer than llvmlite",
+            f"the C++ compiler is {relation} llvmlite",
             found="\n".join([*versions, where]),
             fix=f"run apt install clang-{most}, or {EXTRA}, or install a newer Numba",
         )
@@ -136,8 +145,10 @@ def _described(words: tuple[str, ...], llvmlite: str) -> CodeletCompiler:
     """Return a compiler with its version; it is run once on a machine for a version of llvmlite."""
     identity = _identity(words)
     text = kept_text(digest([__name__], "compiler", identity, llvmlite), lambda: _asked(words))
-    major, most, *folders = text.splitlines()
-    return CodeletCompiler(words, identity, int(major), int(most), tuple(folders))
+    major, most, *others = text.splitlines()
+    macros = [each.removeprefix("-D") for each in others if each.startswith("-D")]
+    folders = [each for each in others if not each.startswith("-D")]
+    return CodeletCompiler(words, identity, int(major), int(most), tuple(folders), tuple(macros))
 
 
 def _identity(words: Sequence[str]) -> str:
@@ -149,7 +160,7 @@ def _identity(words: Sequence[str]) -> str:
 
 
 def _asked(words: Sequence[str]) -> str:
-    """Return the version of a compiler, the newest that can be read, its folders, as lines."""
+    """Return lines: its version, the newest that can be read, its folders, macros as -DNAME=1."""
     import llvmlite.binding as llvm
 
     done = subprocess.run(
@@ -169,4 +180,5 @@ def _asked(words: Sequence[str]) -> str:
         )
     _, _, listed = done.stderr.partition("#include <...> search starts here:\n")
     folders = [line.strip() for line in listed.partition("End of search")[0].splitlines()]
-    return "\n".join([found[1], str(llvm.llvm_version_info[0]), *folders])
+    macros = [f"-D{name}={value}" for name, value in _OF_LIBRARY.findall(done.stdout)]
+    return "\n".join([found[1], str(llvm.llvm_version_info[0]), *folders, *macros])

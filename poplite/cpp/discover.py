@@ -1,8 +1,11 @@
-"""Finds the vertex classes of a C++ text, by libclang.
+"""The vertex classes of a C++ text, found by libclang.
 
-Only declarations are read: fields and bases of classes, what `compute` returns, which functions
-contain assembly. Errors of the text are left to its compiler, so standard headers that libclang is
-too old for do no harm.
+libclang parses the text against our headers and those of the compiler that will compile it. It may
+be older than that compiler: errors in standard headers are ignored, and errors in the user's text
+are reported only if the compiler finds them, too.
+
+A class of a template is taken where it is explicitly instantiated. Its types are those of the
+instantiation; its text is that of the template.
 """
 
 from __future__ import annotations
@@ -11,396 +14,361 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from poplite.cpp.bases import CLASSES, Bases
+from poplite.cpp.bodies import Bodies, FunctionBody, Store
 from poplite.cpp.codelets import (
+    HEADERS,
     Codelet,
     CodeletField,
     CodeletSource,
     CodeletUnit,
+    CppLine,
     IncludedFile,
     Refusal,
+    ReplacedFile,
 )
+from poplite.cpp.compilers import CodeletCompiler
+from poplite.cpp.field_types import Unsupported, class_name, field_of, pattern_of, qualified
 from poplite.errors import FileLoadError, VertexCompileError
-from poplite.types import (
-    BOOL,
-    CHAR,
-    FLOAT,
-    HALF,
-    INT,
-    LONGLONG,
-    SHORT,
-    SIGNED_CHAR,
-    UNSIGNED_CHAR,
-    UNSIGNED_INT,
-    UNSIGNED_LONGLONG,
-    UNSIGNED_SHORT,
-    ElementType,
+
+if TYPE_CHECKING:
+    from clang.cindex import Cursor, TranslationUnit
+
+BASES = {"poplar::Vertex": False, "poplar::SupervisorVertex": False, "poplar::MultiVertex": True}
+"""Bases of vertex classes, and whether they run once for each worker."""
+
+ERROR = 3
+"""The severity of errors in libclang; fatal ones, such as of a missing file, are above."""
+
+_METHODS = "CXX_METHOD", "FUNCTION_TEMPLATE"
+_FUNCTIONS = (
+    *_METHODS,
+    *("FUNCTION_DECL", "CONSTRUCTOR", "DESTRUCTOR", "CONVERSION_FUNCTION"),
 )
-from poplite.vertex.fields import Role, VectorLayout
+_ROOMS = (
+    *("NAMESPACE", "LINKAGE_SPEC", "UNEXPOSED_DECL", *CLASSES),
+    *("CLASS_TEMPLATE", "CLASS_TEMPLATE_PARTIAL_SPECIALIZATION"),
+)
 
-HEADERS = Path(__file__).parent / "include"
+_CONSTRAINT = re.compile(rb"poplar\s*::\s*constraint\s*\(((?:\s*\"[^\"]*\"\s*,?)+)\)")
+_OF_TILES = re.compile(rb"^[ \t]*#[ \t]*(?:ifdef|if|elif)\b(?!.*!).*\b__IPU__\b", re.MULTILINE)
+_QUOTED = re.compile(rb"\"([^\"]*)\"")
+_MISSING = re.compile(r"'(.+)' file not found")
 
-ELEMENTS: dict[str, type[ElementType[Any]]] = {
-    "float": FLOAT, "_Float16": HALF, "int": INT, "unsigned int": UNSIGNED_INT, "short": SHORT,
-    "unsigned short": UNSIGNED_SHORT, "char": CHAR, "signed char": SIGNED_CHAR,
-    "unsigned char": UNSIGNED_CHAR, "bool": BOOL, "long long": LONGLONG,
-    "unsigned long long": UNSIGNED_LONGLONG,
-}  # fmt: skip
-"""Element types, by their names in C++."""
+_PRELUDE_PATH = "/poplite_prelude.h"
 
-_ROLES: dict[str, Role] = {
-    "poplar::Input": "input",
-    "poplar::Output": "output",
-    "poplar::InOut": "inout",
-}
-
-BASES = {"poplar::Vertex": False, "poplar::MultiVertex": True, "poplar::SupervisorVertex": False}
-"""Bases of vertex classes, with whether they run once for each worker."""
-
-PLAIN_INTRINSICS = frozenset({"__builtin_ipu_max", "__builtin_ipu_min", "__builtin_ipu_urand32"})
-"""Intrinsics with a meaning on every machine, which our headers define."""
+# Functions that newer standard headers call, and libclang 18 does not have.
+_PRELUDE = """#pragma GCC system_header
+template <class T> constexpr int __builtin_clzg(T value, int zero = 0) { return value ? 1 : zero; }
+template <class T> constexpr int __builtin_ctzg(T value, int zero = 0) { return value ? 1 : zero; }
+template <class T> constexpr int __builtin_popcountg(T value) { return value ? 1 : 0; }
+"""
 
 
-def discovered(source: CodeletSource, folders: Sequence[str]) -> CodeletUnit:
-    """Return the codelets of a text; `folders` have the standard headers."""
-    cindex = _libclang()
-    name = source.path or "codelets.cpp"
-    arguments = ["-x", "c++", "-std=c++17", *source.flags, f"-I{HEADERS}", "-D__POPC__"]
-    arguments += ["-ferror-limit=0", "-Wno-everything"]
-    arguments += ["-nostdinc++", "-nostdlibinc", "-nobuiltininc"]
-    arguments += [part for folder in folders for part in ("-isystem", folder)]
+def discovered(source: CodeletSource, compiler: CodeletCompiler) -> CodeletUnit:
+    """Return the codelets of a text.
+
+    Raises `FileLoadError` if libclang or an included file is missing, `VertexCompileError` if a
+    class writes to an Input.
+    """
     try:
-        unit = cindex.Index.create().parse(name, arguments, unsaved_files=[(name, source.text)])
-    except cindex.TranslationUnitLoadError:
-        raise VertexCompileError(
-            f"C++ codelets of {source.shown} cannot be read with the options that were given",
-            at=source.at(1, "<module>"),
-            found=f"options: {' '.join(source.flags) or 'none'}",
-            fix="pass options of a compiler only, such as '-O3 -I include -DN=4'",
-        ) from None
-    return _Unit(cindex, unit, source, name).file()
-
-
-def _libclang() -> Any:
-    try:
-        import clang.cindex
+        import clang.cindex  # noqa: F401
     except ImportError as error:
         raise FileLoadError(
             "C++ codelets need the package libclang",
             found=f"it cannot be imported: {error}",
             fix='run pip install "poplite[cpp]"',
         ) from None
-    return clang.cindex
+    return _Unit(source, compiler).unit()
 
 
 class _Unit:
-    """A text that libclang has read."""
+    """One parsed text."""
 
-    def __init__(self, cindex: Any, unit: Any, source: CodeletSource, name: str) -> None:
-        self._kinds, self._unit, self._source, self._name = cindex.CursorKind, unit, source, name
+    def __init__(self, source: CodeletSource, compiler: CodeletCompiler) -> None:
+        self.source = source
+        self._path = source.path or "/codelet text/codelet.cpp"
+        self._content = source.text.encode()
+        self._contents = {self._path: self._content}
+        self._arguments = [*("-x", "c++", "-nostdinc", "-nostdinc++", "-ferror-limit=0", "-w")]
+        self._arguments += [*source.meaning(), *compiler_view(compiler)]
+        self.bases = Bases(lambda first, last: self.text_of(first, last).decode())
+        self._parsed = self._parse()
+        self._check_includes()
 
-    def file(self) -> CodeletUnit:
-        """Return its codelets."""
-        trapped = dict(self._trapped())
-        found = [self._codelet(each, trapped) for each in self._classes(self._unit.cursor)]
+    def _parse(self) -> TranslationUnit:
+        """Return the parsed text, with a probe for each base that depends on arguments."""
+        from clang.cindex import Index
+
+        while True:
+            probes = self.bases.probes
+            texts = [(self._path, self._content + probes.encode()), (_PRELUDE_PATH, _PRELUDE)]
+            self._parsed = Index.create().parse(self._path, self._arguments, texts)
+            classes = [each for each in self._declared(self._parsed.cursor) if _is_class(each)]
+            for each in classes:
+                self.bases.look(each)
+            for each in classes:
+                _ClassView(self, each)  # asks for its bases
+            if self.bases.probes == probes:
+                return self._parsed
+
+    def unit(self) -> CodeletUnit:
+        """Return everything that is known of the text."""
+        bodies = Bodies()
+        self._read_bodies(bodies)
+        includes = self._includes()
         return CodeletUnit(
-            self._source,
-            tuple(each for each in found if each is not None),
-            tuple(sorted(trapped)),
-            tuple(self._includes()),
-            tuple(self._notes()),
+            self.source,
+            tuple(self._codelets(bodies)),
+            tuple(sorted(each.span for each in bodies.refused() if not each.at.file)),
+            tuple(self._replaced(includes, bodies)),
+            tuple(IncludedFile(path, _digest(path)) for path in includes),
+            tuple(self._notes(bodies)),
         )
+
+    def place(self, at: Any) -> CppLine:
+        """Return a place of libclang as one of ours."""
+        path = str(at.file) if at.file else self._path
+        return CppLine("" if path == self._path else path, at.line)
+
+    def _replaced(self, includes: Sequence[str], bodies: Bodies) -> Iterator[ReplacedFile]:
+        """Yield the included files that have functions which cannot run here."""
+        for path in includes:
+            spans = [each.span for each in bodies.refused() if each.at.file == path]
+            if spans:
+                text = Path(path).read_bytes()
+                yield ReplacedFile(path, without_bodies(text, spans).decode(errors="replace"))
+
+    def _includes(self) -> list[str]:
+        """Return the paths of the user's included files."""
+        from clang.cindex import SourceLocation as ClangLocation
+
+        # The place of the directive is not valid any more when libclang returns.
+        files = {str(each.include.name): each.include for each in self._parsed.get_includes()}
+        begins = {
+            path: ClangLocation.from_position(self._parsed, file, 1, 1)
+            for path, file in files.items()
+        }
+        return [p for p, begin in begins.items() if p != _PRELUDE_PATH and not _is_system(begin)]
+
+    def _check_includes(self) -> None:
+        for each in self._parsed.diagnostics:
+            missing = _MISSING.match(each.spelling)
+            if each.severity > ERROR and missing and not _is_system(each.location):
+                raise FileLoadError(
+                    f"C++ codelets of {self.source.shown}: '{missing[1]}' is not found",
+                    at=self.source.at(self.place(each.location), "<module>"),
+                    fix="give its folder as a flag: -Ifolder",
+                )
+
+    # -- functions
+
+    def _read_bodies(self, bodies: Bodies) -> None:
+        """Read all functions that the user's files define."""
+        for cursor in self._declared(self._parsed.cursor):
+            if cursor.kind.name in _FUNCTIONS and cursor.is_definition():
+                bodies.add(cursor, self._content_of(cursor), self.place)
+
+    def _declared(self, parent: Cursor) -> Iterator[Cursor]:
+        """Yield what the user declares, inside namespaces and classes too."""
+        for cursor in parent.get_children():
+            if _is_system(cursor.location):
+                continue
+            yield cursor
+            if cursor.kind.name in _ROOMS:
+                yield from self._declared(cursor)
 
     # -- classes
 
-    def _classes(self, cursor: Any) -> Iterator[Any]:
-        """Yield the definitions of classes, and instantiations of templates, in the text."""
-        kinds = self._kinds
-        for each in cursor.get_children():
-            if each.location.file is None or self._is_of_system(each.location.file):
+    def _codelets(self, bodies: Bodies) -> Iterator[Codelet]:
+        """Yield the vertex classes, in the order of the text."""
+        for cursor in self._declared(self._parsed.cursor):
+            if not _is_class(cursor):
                 continue
-            if each.kind in (kinds.NAMESPACE, kinds.LINKAGE_SPEC, kinds.UNEXPOSED_DECL):
-                yield from self._classes(each)
-            elif each.kind in (kinds.CLASS_DECL, kinds.STRUCT_DECL) and each.is_definition():
-                yield each
-                yield from self._classes(each)
+            view = _ClassView(self, cursor)
+            if view.is_multi is not None and view.compute is not None:
+                yield view.codelet(bodies)
 
-    def _codelet(self, cursor: Any, trapped: dict[tuple[int, int], Refusal]) -> Codelet | None:
-        """Return the codelet of a class, or None if it is not a vertex class."""
-        declared = _template_of(cursor)
-        base = self._base(declared)
-        compute = self._compute(declared)
-        if base is None or compute is None:
-            return None
-        fields, refused = list[CodeletField](), None
-        for member in self._members(cursor, declared):
-            field = _field(member)
-            if isinstance(field, str):
-                refused = Refusal(field, member.location.line)
-                break
-            fields.append(field)
-        reached = self._reached(compute, set())
-        for extent, refusal in trapped.items():
-            if extent in reached:
-                refused = refused or refusal
-        bodies = [_bare(self._source.text.encode()[a:b].decode()) for a, b in reached]
-        for field in fields:
-            if field.role == "state" and any(_changes(body, field.name) for body in bodies):
-                why = f"compute changes its member '{field.name}', which no state can be"
-                refused = refused or Refusal(why, cursor.location.line)
-        spelled = cursor.type.get_canonical().spelling
+    def text_of(self, first: Cursor, last: Cursor) -> bytes:
+        """Return the text from one declaration to another."""
+        content = self._content_of(first)
+        return content[first.extent.start.offset : last.extent.end.offset]
+
+    def _content_of(self, cursor: Cursor) -> bytes:
+        path = str(cursor.location.file)
+        if path not in self._contents:
+            self._contents[path] = Path(path).read_bytes()
+        return self._contents[path]
+
+    def constraints(self, pattern: Cursor) -> tuple[str, ...]:
+        """Return the texts of `[[poplar::constraint]]` of a class."""
+        head = self.text_of(pattern, pattern).partition(b"{")[0]
+        found = (text for match in _CONSTRAINT.findall(head) for text in _QUOTED.findall(match))
+        return tuple(text.decode() for text in found)
+
+    # -- notes
+
+    def _notes(self, bodies: Bodies) -> Iterator[str]:
+        """Yield what the user should know of the text."""
+        if hidden := _OF_TILES.search(self._content):
+            line = self._content[: hidden.start()].count(b"\n") + 1
+            yield f"text behind #ifdef __IPU__ is not compiled here (line {line})"
+        shared = [at for each in bodies.by_usr.values() for at in each.statics]
+        shared += [self.place(each.location) for each in self._variables()]
+        lines = ", ".join(map(str, sorted(at.line for at in shared if not at.file)))
+        if lines:
+            yield (
+                "all tiles share a static variable here; on a machine each tile has its own "
+                f"(line {lines})"
+            )
+
+    def _variables(self) -> Iterator[Cursor]:
+        for cursor in self._declared(self._parsed.cursor):
+            if cursor.kind.name == "VAR_DECL" and not cursor.type.is_const_qualified():
+                yield cursor
+
+
+def compiler_view(compiler: CodeletCompiler) -> list[str]:
+    """Return the arguments by which libclang sees the headers of a compiler."""
+    found = [f"-D{macro}" for macro in compiler.macros]
+    if compiler.major > 18:
+        found += ["-include", _PRELUDE_PATH]
+    for folder in (str(HEADERS), *compiler.folders):
+        found += ["-isystem", folder]
+    return [*found, "-include", "poplar/Vertex.hpp"]
+
+
+def without_bodies(text: bytes, spans: Sequence[tuple[int, int]]) -> bytes:
+    """Return a text in which bodies of functions are a trap; lines keep their numbers."""
+    for start, end in sorted(spans, reverse=True):
+        lines = b"\n" * text[start:end].count(b"\n")
+        text = text[:start] + b"{ __builtin_trap(); " + lines + b"}" + text[end:]
+    return text
+
+
+def _digest(path: str) -> str:
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+def _is_class(cursor: Cursor) -> bool:
+    return cursor.kind.name in CLASSES and bool(cursor.is_definition())
+
+
+def _is_system(location: Any) -> bool:
+    return location.file is None or bool(location.is_in_system_header)
+
+
+# -- one class -------------------------------------------------------------------------------------
+
+
+class _ClassView:
+    """A class with its bases."""
+
+    def __init__(self, unit: _Unit, cursor: Cursor) -> None:
+        self._unit, self._cursor = unit, cursor
+        self.pattern = pattern_of(cursor)
+        self.is_multi: bool | None = None
+        self._line: list[Cursor] = []
+        self._problem: Refusal | None = None
+        self._add_line(cursor)
+
+    def _add_line(self, cursor: Cursor) -> None:
+        """Add a class after its bases."""
+        for base in self._unit.bases.of(cursor):
+            name = qualified(base)
+            if name in BASES:
+                self.is_multi = BASES[name]
+            else:
+                self._add_line(base)
+        self._line.append(cursor)
+
+    @property
+    def compute(self) -> Cursor | None:
+        """The declaration of `compute`, in the class or in its nearest base."""
+        for cursor in reversed(self._line):
+            for child in pattern_of(cursor).get_children():
+                if child.kind.name in _METHODS and child.spelling == "compute":
+                    return child
+        return None
+
+    def codelet(self, bodies: Bodies) -> Codelet:
+        """Return what is known of the class.
+
+        Raises `VertexCompileError` if it writes to an Input.
+        """
+        compute = self.compute
+        assert compute is not None
+        assert self.is_multi is not None
+        reached = bodies.reached_from([compute.get_usr()])
+        stores = [store for each in reached if self._owns(each) for store in each.stores]
+        fields = self._fields()
+        self._refuse_writes(fields, stores)
+        name = class_name(self._cursor)
         return Codelet(
-            _plain(spelled),
-            spelled,
-            BASES[base],
-            tuple(fields),
-            self._returns(compute),
-            cursor.location.line,
-            self._constraints(declared),
-            refused,
-            any(map(_may_not_end, bodies)),
+            name=name.replace(" ", ""),
+            spelled=f"::{name}",
+            is_multi=self.is_multi,
+            fields=tuple(fields),
+            returns=compute.result_type.get_canonical().spelling == "bool",
+            at=self._unit.place(self.pattern.location),
+            constraints=self._unit.constraints(self.pattern),
+            refused=self._refusal(reached, fields, stores, compute),
+            may_not_end=any(each.may_not_end for each in reached) or bodies.recurs(reached),
         )
 
-    def _base(self, cursor: Any) -> str | None:
-        """Return the vertex class of Poplar from which a class derives."""
-        for each in cursor.get_children():
-            if each.kind == self._kinds.CXX_BASE_SPECIFIER:
-                name = each.type.get_canonical().spelling
-                if name in BASES:
-                    return str(name)
-                found = self._base(each.type.get_canonical().get_declaration())
-                if found is not None:
-                    return found
-        return None
+    def _owns(self, body: FunctionBody) -> bool:
+        owners = {
+            usr for each in self._line for usr in (each.get_usr(), pattern_of(each).get_usr())
+        }
+        return body.parent in owners
 
-    def _compute(self, cursor: Any) -> Any:
-        """Return the `compute` of a class or of its bases; None if there is none."""
-        kinds = self._kinds
-        for each in cursor.get_children():
-            if each.kind == kinds.CXX_METHOD and each.spelling == "compute":
-                return each.get_definition() or each
-        for each in cursor.get_children():
-            if each.kind == kinds.CXX_BASE_SPECIFIER:
-                base = each.type.get_canonical().get_declaration()
-                found = self._compute(_template_of(base))
-                if found is not None:
-                    return found
-        return None
-
-    def _members(self, cursor: Any, declared: Any) -> Iterator[Any]:
-        """Yield the members of a class that are data, those of bases first."""
-        for each in declared.get_children():
-            if each.kind == self._kinds.CXX_BASE_SPECIFIER:
-                base = each.type.get_canonical()
-                if base.spelling not in BASES:
-                    yield from self._members(base.get_declaration(), base.get_declaration())
-        yield from cursor.type.get_fields()
-
-    def _returns(self, compute: Any) -> bool:
-        """Return whether `compute` returns a value; the result of `auto` is in its body."""
-        result = compute.result_type.get_canonical().spelling
-        if result != "auto":
-            return bool(result != "void")
-        tokens = [each.spelling for each in compute.get_tokens()]
-        pairs = zip(tokens, tokens[1:], strict=False)
-        return any(word == "return" and following != ";" for word, following in pairs)
-
-    def _constraints(self, cursor: Any) -> tuple[str, ...]:
-        """Return the texts of `[[poplar::constraint("...")]]` between `class` and the name."""
-        begin = cursor.extent.start.offset
-        head = self._source.text.encode()[begin : cursor.location.offset].decode()
-        found = re.findall(r"poplar::constraint\s*\(((?:\s*\"[^\"]*\"\s*,?)*)\)", head)
-        return tuple(text for each in found for text in re.findall(r'"([^"]*)"', each))
-
-    # -- functions that cannot run here
-
-    def _trapped(self) -> Iterator[tuple[tuple[int, int], Refusal]]:
-        """Yield the bodies of functions with assembly or intrinsics of tiles."""
-        for function, body in self._bodies(self._unit.cursor):
-            text = self._source.text.encode()[body[0] : body[1]].decode()
-            why = _why_trapped(_bare(text))
-            if why:
-                yield body, Refusal(f"{function.spelling}: {why}", function.location.line)
-
-    def _bodies(self, cursor: Any) -> Iterator[tuple[Any, tuple[int, int]]]:
-        """Yield the functions that the text defines, with the extents of their bodies."""
-        kinds = self._kinds
-        for each in cursor.get_children():
-            if each.location.file is None or each.location.file.name != self._name:
-                continue
-            if each.kind in (kinds.CXX_METHOD, kinds.FUNCTION_DECL, kinds.FUNCTION_TEMPLATE):
-                if (body := self._body(each)) is not None:
-                    yield each, body
-            else:
-                yield from self._bodies(each)
-
-    def _body(self, function: Any) -> tuple[int, int] | None:
-        for part in function.get_children():
-            if part.kind == self._kinds.COMPOUND_STMT:
-                return part.extent.start.offset, part.extent.end.offset
-        return None
-
-    def _reached(self, function: Any, found: set[tuple[int, int]]) -> set[tuple[int, int]]:
-        """Return the bodies in the text of a function and of all that it calls, by name."""
-        names = {each.spelling: body for each, body in self._bodies(self._unit.cursor)}
-        own = self._body(function)
-        waiting = [own] if own is not None else []
-        while waiting:
-            body = waiting.pop()
-            if body in found:
-                continue
-            found.add(body)
-            text = self._source.text.encode()[body[0] : body[1]].decode()
-            called = re.findall(r"(\w+)\s*(?:<[^;{}()]*>)?\s*\(", text)
-            waiting += [names[name] for name in called if name in names]
+    def _fields(self) -> list[CodeletField]:
+        """Return the fields; an unsupported one is the reason to refuse the class."""
+        found = []
+        for cursor in (field for each in self._line for field in each.type.get_fields()):
+            try:
+                found.append(field_of(cursor))
+            except Unsupported as error:
+                at = self._unit.place(cursor.location)
+                self._problem = self._problem or Refusal(str(error), at)
         return found
 
-    # -- the text
+    def _refuse_writes(self, fields: Sequence[CodeletField], stores: Sequence[Store]) -> None:
+        """Raise an error for a write to an Input."""
+        inputs = {field.name for field in fields if field.role == "input"}
+        for store in stores:
+            if store.is_member and store.is_subscripted and store.name in inputs:
+                raise VertexCompileError(
+                    f"'{class_name(self._cursor)}.{store.name}' is an Input, and is written",
+                    at=self._unit.source.at(store.at, "compute"),
+                    fix=f"declare {store.name} as InOut, or write to another field",
+                )
 
-    def _includes(self) -> Iterator[IncludedFile]:
-        """Yield the user's files that the text includes; standard headers belong to a compiler."""
-        seen = set()
-        for each in self._unit.get_includes():
-            path = Path(each.include.name)
-            if path in seen or self._is_of_system(each.include):
-                continue
-            seen.add(path)
-            yield IncludedFile(str(path), hashlib.sha256(path.read_bytes()).hexdigest())
+    def _refusal(
+        self,
+        reached: Sequence[FunctionBody],
+        fields: Sequence[CodeletField],
+        stores: Sequence[Store],
+        compute: Cursor,
+    ) -> Refusal | None:
+        """Return why the class cannot be used."""
+        if self._problem is not None:
+            return self._problem
+        state = {field.name for field in fields if field.role == "state"}
+        for store in stores:
+            if store.is_member and store.name in state:
+                why = f"compute changes its member '{store.name}', which no state can be"
+                return Refusal(why, store.at)
+        if self._is_external() or not reached:
+            why = "it is an external codelet: compute is not defined in C++"
+            return Refusal(why, self._unit.place(compute.location))
+        return next((each.refused for each in reached if each.refused), None)
 
-    def _is_of_system(self, file: Any) -> bool:
-        path = Path(file.name)
-        return (
-            HEADERS in path.parents
-            or "/include/" in file.name.replace("\\", "/")
-            and ("/usr/" in file.name or "ziglang" in file.name or "/lib/" in file.name)
-        )
-
-    def _notes(self) -> Iterator[str]:
-        if _OF_TILES.search(self._source.text):
-            yield "text behind #ifdef __IPU__ is not compiled here"
-        if _STATIC.search(self._source.text):
-            yield "all tiles share a static variable here; on a machine each tile has its own"
-
-
-_OF_TILES = re.compile(r"^\s*#\s*if(def\s+|\s+defined\s*\(?\s*)__IPU__", re.MULTILINE)
-_STATIC = re.compile(
-    r"^\s+static\s+(?!constexpr|const|inline|_)\w[\w:<> ]*\s\w+\s*(=|;)", re.MULTILINE
-)
-
-
-def _template_of(cursor: Any) -> Any:
-    """Return the template from which a class was instantiated, or the class itself."""
-    from clang.cindex import conf
-
-    found = conf.lib.clang_getSpecializedCursorTemplate(cursor)
-    is_there = found is not None and found.kind.is_declaration()
-    return found if is_there else cursor
-
-
-def _plain(name: str) -> str:
-    """Return the name of a type for users: without blanks, with `half`.
-
-    >>> _plain("ns::Nms<float, _Float16>")
-    'ns::Nms<float,half>'
-    """
-    return re.sub(r"\b_Float16\b", "half", name).replace(" ", "")
-
-
-def _bare(text: str) -> str:
-    """Return a C++ text without comments and the contents of strings."""
-    return re.sub(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"', "", text, flags=re.DOTALL)
-
-
-def _changes(body: str, name: str) -> bool:
-    """Return whether a text assigns a member.
-
-    >>> _changes("x[index++] = 1;", "index"), _changes("if (n == 3) y[n] = n;", "n")
-    (True, False)
-    """
-    member = rf"(?<![\w.>])(?:this\s*->\s*)?{name}\b"
-    assigned = rf"{member}(?:\[[^][]*\])*\s*(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=))"
-    return bool(re.search(rf"{assigned}|(?:\+\+|--)\s*{member}", body))
-
-
-_LOOP = re.compile(r"\b(while|goto)\b|\bfor\s*\(([^;()]*(?:\([^)]*\))?[^;()]*);([^;]*);([^)]*)\)")
-
-
-def _may_not_end(body: str) -> bool:
-    """Return whether a text has a loop other than `for` with an order comparison and a step.
-
-    >>> _may_not_end("for (int i = 0; i < n; ++i) {}"), _may_not_end("while (x) {}")
-    (False, True)
-    """
-    for match in _LOOP.finditer(body):
-        if match[1] or not re.search(r"[<>]", match[3] or "") or not match[4].strip():
-            return True
-    return False
-
-
-def _why_trapped(body: str) -> str:
-    if re.search(r"\b(asm|__asm__|__asm)\b", body):
-        return "it contains inline assembly"
-    for name in re.findall(r"\b__builtin_(?:ipu|colossus)_\w+", body):
-        if name not in PLAIN_INTRINSICS:
-            return f"it calls the intrinsic {name}, which only a tile has"
-    if re.search(r"\b(runall|__runCodelet\w+|runOnAll\w*|RUN_ALL)\b", body):
-        return "it starts workers"
-    return ""
-
-
-# -- fields ----------------------------------------------------------------------------------------
-
-
-def _field(member: Any) -> CodeletField | str:
-    """Return the field of a member, or why it cannot be one."""
-    name, spelled = member.spelling, member.type.get_canonical().spelling.removeprefix("const ")
-    role: Role = "state"
-    depth, layout, kind = 0, ("SPAN", 1, False), spelled
-    head, arguments = _arguments(kind)
-    if head in _ROLES:
-        role, kind = _ROLES[head], arguments[0]
-        head, arguments = _arguments(kind)
-    if head == "poplar::Vector":
-        depth, kind, own = 1, arguments[0], arguments[1:]
-        inner, inside = _arguments(kind)
-        if inner in _ROLES and role == "state":
-            role = _ROLES[inner]
-            vector, arguments = _arguments(inside[0])
-            if vector != "poplar::Vector":
-                return f"field '{name}' is a list of scalars, {spelled}"
-            depth, kind, own = 2, arguments[0], arguments[1:]
-        layout = _layout(own)
-    element = ELEMENTS.get(kind)
-    if element is None:
-        return f"field '{name}' has the type {_plain(spelled)}, which no field can have"
-    return CodeletField(name, role, element, depth, *layout)
-
-
-def _arguments(spelled: str) -> tuple[str, list[str]]:
-    """Return the name of a template and its arguments.
-
-    >>> _arguments("poplar::Input<poplar::Vector<float, poplar::VectorLayout::SPAN>>")
-    ('poplar::Input', ['poplar::Vector<float, poplar::VectorLayout::SPAN>'])
-    """
-    head, _, rest = spelled.partition("<")
-    parts, depth = [""], 0
-    for letter in rest[: rest.rfind(">")] if rest else "":
-        depth += (letter == "<") - (letter == ">")
-        if letter == "," and not depth:
-            parts.append("")
-        else:
-            parts[-1] += letter
-    return head, [each.strip() for each in parts if each.strip()]
-
-
-def _layout(arguments: Sequence[str]) -> tuple[str, int, bool]:
-    """Return the layout that arguments of a `Vector` behind its element type give."""
-    if not arguments:
-        return "SPAN", 1, False
-    name = arguments[0].rpartition("::")[2]
-    number = re.fullmatch(r"\(poplar::VectorLayout\)(\d+)", arguments[0])
-    if number:
-        name = list(VectorLayout.__members__)[int(number[1]) - 1]
-    align = int(arguments[1]) if len(arguments) > 1 else 1
-    return name, align, arguments[2:] == ["true"]
+    def _is_external(self) -> bool:
+        """Return whether the class says so by `static const bool isExternalCodelet = true`."""
+        for child in self.pattern.get_children():
+            if child.kind.name == "VAR_DECL" and child.spelling == "isExternalCodelet":
+                return b"true" in self._unit.text_of(child, child)
+        return False

@@ -1,12 +1,7 @@
 """C++ codelets as LLVM text: the function of each class that runs it, and what compiles it.
 
 For each class, a function behind the user's text makes an object without calling a constructor,
-fills its members, and calls `compute`::
-
-    long long run_0(float *x, word x_length, ..., void *about)       named vertex.run.0 in LLVM
-      object.x.__poplite_fill(x, x_length, 0, about);
-      object.a = a_value;
-      return returned(object, ...);
+fills its members, and calls `compute` (`poplite.cpp.shim`).
 
 Bodies of functions that cannot run here are replaced by a trap, with as many lines.
 
@@ -18,36 +13,36 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Iterator
 from functools import cache
-from itertools import islice
 from pathlib import Path
 
 from poplite.codec.archive import ArrayReader
 from poplite.codec.codec import Reader, Writer, coder_of, decoded
-from poplite.cpp.codelets import Codelet, CodeletSource, CodeletUnit
+from poplite.cpp.codelets import HEADERS, CodeletSource, CodeletUnit
 from poplite.cpp.compilers import CodeletCompiler, codelet_compiler
-from poplite.cpp.discover import ELEMENTS, HEADERS, discovered
 from poplite.errors import VertexCompileError
 from poplite.jit import digest
 from poplite.jit.build import is_kept, kept_text
 from poplite.source import SourceLocation
-from poplite.types import BOOL
 
 FLAGS = (
-    "-std=c++17", "-O1", "-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm", "-g0", "-fPIC",
+    "-O1", "-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm", "-g0", "-fPIC",
     "-fno-exceptions", "-fno-rtti", "-fno-access-control", "-fno-strict-aliasing",
-    "-ffp-contract=off", "-Xclang", "-ffloat16-excess-precision=none", "-fno-sanitize=undefined",
-    "-fno-stack-protector", "-fno-math-errno", "-Wno-everything", "-ferror-limit=5", "-D__POPC__",
+    "-ffp-contract=off", "-fno-fast-math", "-fno-math-errno", "-fno-sanitize=undefined",
+    "-fno-stack-protector", "-fno-threadsafe-statics", "-Wno-everything", "-ferror-limit=5",
 )  # fmt: skip
 """Flags of codelets: no assumptions about types of memory, no contraction or wider intermediate
 results, each half rounded after each operation."""
 
 NAME = "@"
 """The name of the text itself in places of faults, so that what is kept does not depend on it."""
+
+OF_LIBRARY = "~"
+"""The start of names of standard headers in places of faults (`include/poplar/Vertex.hpp`)."""
 
 MOST_ERRORS = 5
 """Number of a compiler's errors that are shown."""
@@ -64,7 +59,9 @@ def codelet_unit(source: CodeletSource) -> CodeletUnit:
     codec, reader = coder_of(CodeletUnit), Reader(ArrayReader({}), (), (), ())
 
     def made() -> str:
-        return json.dumps(codec.encode(discovered(source, compiler.folders), Writer()))
+        from poplite.cpp.discover import discovered  # what is kept is found sooner without it
+
+        return json.dumps(codec.encode(discovered(source, compiler), Writer()))
 
     while True:
         file: CodeletUnit = decoded(codec, json.loads(kept_text(name, made)), reader)
@@ -155,14 +152,19 @@ def _digest(path: str) -> str:
 
 def _compiled(file: CodeletUnit, compiler: CodeletCompiler) -> str:
     source = file.source
-    quoted = [] if source.path is None else ["-iquote", str(Path(source.path).parent)]
-    zig = ["-mcpu=baseline"] if "ziglang" in compiler.words else []
-    command = [*compiler.words, *FLAGS, *zig, f"-I{HEADERS}", *quoted, *source.flags]
+    command = [*compiler.words, *source.meaning(), *FLAGS]
+    if compiler.major > 15:  # clang 15 rounds each half by itself
+        command += ["-Xclang", "-ffloat16-excess-precision=none"]
+    command += ["-mcpu=baseline"] if "ziglang" in compiler.words else []
+    command += [f"-fmacro-prefix-map={folder}={OF_LIBRARY}" for folder in compiler.folders]
+    command += ["-isystem", str(HEADERS), "-include", "poplar/Vertex.hpp"]
     with tempfile.TemporaryDirectory() as folder:
-        written = Path(folder) / "codelets.ll"
+        # Not from standard input: quoted includes would be sought in the working directory.
+        unit, written = Path(folder) / "codelets.cpp", Path(folder) / "codelets.ll"
+        unit.write_text(full_text(file))
         done = subprocess.run(
-            [*command, "-x", "c++", "-", "-o", str(written)],
-            input=full_text(file),
+            [*command, *_overlay(file, Path(folder)), str(unit), "-o", str(written)],
+            stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             errors="replace",
@@ -194,75 +196,26 @@ def _refused(source: CodeletSource, said: str) -> VertexCompileError:
     )
 
 
-# -- the text behind the user's --------------------------------------------------------------------
+# -- the text to compile ---------------------------------------------------------------------------
 
 
 def full_text(file: CodeletUnit) -> str:
     """Return the C++ text to compile: the user's, and the functions that run its classes."""
-    standard = re.search(
-        r"#\s*include\s*<(algorithm|numeric|iterator|vector|utility)>", file.source.text
-    )
-    head = ["#define POPLITE_STANDARD_ITERATORS"] if standard else []
-    head += ["#include <poplar/Vertex.hpp>", f'#line 1 "{NAME}"']
-    usable = [(n, each) for n, each in enumerate(file.codelets) if each.refused is None]
-    functions = (line for number, each in usable for line in _function(number, each))
-    return "\n".join([*head, _with_traps(file), f'#line 1 "{NAME}"', *functions, ""])
+    from poplite.cpp.discover import without_bodies
+    from poplite.cpp.shim import shim
+
+    text = without_bodies(file.source.text.encode(), file.trapped).decode()
+    return "\n".join([f'#line 1 "{NAME}"', text, *shim(file.codelets), ""])
 
 
-def _with_traps(file: CodeletUnit) -> str:
-    """Return the user's text without the bodies that cannot run here."""
-    text = file.source.text.encode()
-    for begin, end in sorted(file.trapped, reverse=True):
-        lines = b"\n" * text[begin:end].count(b"\n")
-        text = text[:begin] + b"{ __builtin_trap(); " + lines + b"}" + text[end:]
-    return text.decode()
-
-
-_NAMES = {element: name for name, element in ELEMENTS.items()}
-
-
-def _function(number: int, codelet: Codelet) -> Iterator[str]:
-    """Yield the lines of the function that runs a class."""
-    names = (f"__poplite_a{n}" for n in range(1 << 30))
-    first = [("int *", next(names)), ("__poplite::word ", next(names))] if codelet.is_multi else []
-    parameters, lines = list(first), list[str]()
-    buffers = []
-    for position, field in enumerate(codelet.fields, len(first) > 0):
-        kind = _NAMES[field.element]
-        own = [(f"{kind} *__restrict ", next(names))]
-        words = ("__poplite::word ",) * {0: 0, 1: 1, 2: 3}[field.depth]
-        if field.depth == 0 and field.role == "state":
-            words = ("float ",) if field.element.is_floating_point else ("__poplite::word ",)
-        own += zip(words, islice(names, len(words)), strict=True)
-        if field.depth == 2:
-            own.append(("void *", next(names)))
-            buffers.append(("void *", next(names)))
-        parameters += own
-        given = [name for _, name in own]
-        member = f"__poplite_of.self.{field.name}"
-        if field.depth:
-            room = [buffers[-1][1]] if field.depth == 2 else []
-            arguments = ", ".join([*given, str(position), "__poplite_about", *room])
-            lines.append(f"  {member}.__poplite_fill({arguments});")
-        elif field.role == "state":
-            value = f"{given[1]} != 0" if field.element is BOOL else given[1]
-            lines.append(f"  __poplite::value({member}) = static_cast<{kind}>({value});")
-        else:
-            lines.append(f"  {member}.__poplite_fill({given[0]});")
-    parameters.append(("void *", "__poplite_about"))
-    call = "__poplite_of.self.compute()"
-    if codelet.is_multi:
-        parameters.append(("__poplite::word ", "__poplite_worker"))
-        lines.append(
-            f"  __poplite_of.self.__poplite_workers = static_cast<unsigned>({first[1][1]});"
-        )
-        call = "__poplite_of.self.compute(static_cast<unsigned>(__poplite_worker))"
-    parameters += buffers
-    listed = ", ".join(f"{kind}{name}" for kind, name in parameters)
-    name = f"__poplite_run_{number}"
-    yield f'extern "C" __poplite::word {name}({listed}) __asm__("vertex.run.{number}");'
-    yield f'extern "C" __poplite::word {name}({listed}) {{'
-    yield f"  union Of {{ {codelet.spelled} self; Of() {{}} ~Of() {{}} }} __poplite_of;"
-    yield from lines
-    yield f"  return {call};" if codelet.returns else f"  {call}; return 1;"
-    yield "}"
+def _overlay(file: CodeletUnit, folder: Path) -> list[str]:
+    """Return the flags by which a compiler reads changed texts in place of included files."""
+    roots = []
+    for number, each in enumerate(file.replaced):
+        copy = folder / f"{number}.txt"
+        copy.write_text(each.text)
+        name = os.path.abspath(each.path)
+        roots.append({"type": "file", "name": name, "external-contents": str(copy)})
+    listed = folder / "overlay.yaml"
+    listed.write_text(json.dumps({"version": 0, "use-external-names": False, "roots": roots}))
+    return ["-ivfsoverlay", str(listed)] if roots else []

@@ -155,7 +155,7 @@ def vertex_classes(file: CodeletUnit, beside: Sequence[CodeletUnit]) -> dict[str
 def _vertex_class(
     codelet: Codelet, file: CodeletUnit, beside: Sequence[CodeletUnit]
 ) -> type[Vertex]:
-    location = file.source.at(codelet.line, codelet.name)
+    location = file.source.at(codelet.at, codelet.name)
     made = class_of_fields(
         codelet.name,
         f"C++ {file.source.shown}",
@@ -170,7 +170,7 @@ def _vertex_class(
             made,
             VertexDefinitionError(
                 f"vertex class '{codelet.name}' cannot run here: {codelet.refused.why}",
-                at=file.source.at(codelet.refused.line, codelet.name),
+                at=file.source.at(codelet.refused.at, codelet.name),
                 fix="use another class of the file, or write the function in plain C++",
             ),
         )

@@ -1,9 +1,7 @@
-// The type `half`: two bytes, rounded after each operation, as on a tile.
-//
-// Source: Poplar user guide, "Data types".
+// The type `half`: 16 bits, rounded after each operation, as on a tile.
 
-#ifndef POPLITE_POPLAR_HALF_FLOAT_HPP
-#define POPLITE_POPLAR_HALF_FLOAT_HPP
+#ifndef POPLITE_HALFFLOAT_HPP
+#define POPLITE_HALFFLOAT_HPP
 
 typedef _Float16 half;
 

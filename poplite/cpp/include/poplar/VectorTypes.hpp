@@ -1,31 +1,24 @@
-// Vectors of numbers, and functions of them that tiles have instructions for.
-//
-// Written from the public documentation of the IPU's C++ intrinsics; see also `ipudef.h`.
+// The short vectors of codelets, as clang's own vectors with members .x, .y and so on.
 
-#ifndef POPLITE_POPLAR_VECTOR_TYPES_HPP
-#define POPLITE_POPLAR_VECTOR_TYPES_HPP
+#ifndef POPLITE_VECTORTYPES_HPP
+#define POPLITE_VECTORTYPES_HPP
 
-#include "HalfFloat.hpp"
+#define POPLITE_VECTORS(name, type)                                                                \
+  typedef type name##2 __attribute__((ext_vector_type(2)));                                        \
+  typedef type name##4 __attribute__((ext_vector_type(4)));
 
-#ifdef __clang__
-typedef float float2 __attribute__((ext_vector_type(2)));
-typedef float float4 __attribute__((ext_vector_type(4)));
-typedef half half2 __attribute__((ext_vector_type(2)));
-typedef half half4 __attribute__((ext_vector_type(4)));
-typedef int int2 __attribute__((ext_vector_type(2)));
-typedef int int4 __attribute__((ext_vector_type(4)));
-typedef unsigned uint2 __attribute__((ext_vector_type(2)));
-typedef unsigned uint4 __attribute__((ext_vector_type(4)));
-typedef short short2 __attribute__((ext_vector_type(2)));
-typedef short short4 __attribute__((ext_vector_type(4)));
-typedef unsigned short ushort2 __attribute__((ext_vector_type(2)));
-typedef unsigned short ushort4 __attribute__((ext_vector_type(4)));
-typedef signed char char2 __attribute__((ext_vector_type(2)));
-typedef signed char char4 __attribute__((ext_vector_type(4)));
-typedef unsigned char uchar2 __attribute__((ext_vector_type(2)));
-typedef unsigned char uchar4 __attribute__((ext_vector_type(4)));
-#endif
+POPLITE_VECTORS(float, float)
+POPLITE_VECTORS(half, _Float16)
+POPLITE_VECTORS(char, signed char)
+POPLITE_VECTORS(uchar, unsigned char)
+POPLITE_VECTORS(short, short)
+POPLITE_VECTORS(ushort, unsigned short)
+POPLITE_VECTORS(int, int)
+POPLITE_VECTORS(uint, unsigned)
+POPLITE_VECTORS(longlong, long long)
 
-typedef unsigned rptsize_t;
+typedef _Float16 half8 __attribute__((ext_vector_type(8)));
+
+#undef POPLITE_VECTORS
 
 #endif

@@ -1,293 +1,301 @@
-// The types of codelets, for vertices that run on this machine.
+// The types of codelets, as public documentation describes them (Poplar user guide, "Understanding
+// vertices" and "Vertex vector types"); no text of an SDK.
 //
-// Written from the public documentation: Poplar user guide, "Understanding vertices" and "Vertex
-// vector types"; Poplar API reference, "Vertex". A field holds the address of its elements, their
-// number, and its own number, which functions of the simulator get with every index.
+// A field is a plain object: an address, a length, the number of the field, and the record of the
+// vertex. No constructor runs: `poplite_fill` sets these members before `compute` is called.
+// Every subscript calls `vertex.inside`, with its file and line in `vertex.outside`; both are
+// declared here and defined for each use of the code. Names that are not Poplar's begin with
+// `poplite_`, since users' macros and names must not change them.
 
-#ifndef POPLITE_POPLAR_VERTEX_HPP
-#define POPLITE_POPLAR_VERTEX_HPP
+#ifndef POPLITE_VERTEX_HPP
+#define POPLITE_VERTEX_HPP
 
-#ifdef POPLITE_STANDARD_ITERATORS
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#if __has_include(<__iterator/iterator_traits.h>)
+#include <__iterator/iterator_traits.h>
+#elif __has_include(<bits/stl_iterator_base_types.h>)
+#include <bits/stl_iterator_base_types.h>
+#else
 #include <iterator>
 #endif
 
-#include "HalfFloat.hpp"
-#include "VectorTypes.hpp"
+namespace poplar {
 
-namespace __poplite {
+enum class VectorLayout { SPAN, SHORT_SPAN, ONE_PTR, SCALED_PTR32, SCALED_PTR64, SCALED_PTR128, COMPACT_PTR };
+enum class VectorListLayout { DELTANELEMENTS, DELTAN, COMPACT_DELTAN };
 
-typedef long long word;
+template <class T, VectorLayout layout = VectorLayout::SPAN, unsigned alignment = alignof(T),
+          bool interleaved = false>
+class Vector;
+template <class T, VectorListLayout layout = VectorListLayout::DELTANELEMENTS,
+          unsigned alignment = alignof(T), bool interleaved = false>
+class VectorList;
+template <class T> class Input;
+template <class T> class Output;
+template <class T> class InOut;
 
-extern "C" int __poplite_inside(void *, word field, word index, word length) __asm__("vertex.inside");
-extern "C" [[noreturn]] void __poplite_outside(void *, word field, word index, word length, const char *,
-                                               word line) __asm__("vertex.outside");
-extern "C" word __poplite_row_start(word field, word stride, word length, void *table,
-                                    word row) __asm__("vertex.row_start");
-extern "C" word __poplite_row_length(word field, word stride, word length, void *table,
-                                     word row) __asm__("vertex.row_length");
+} // namespace poplar
 
-// An index with the place in the text where it is used. Numbers convert to it as to an integer.
-struct Index {
-  word at;
+namespace poplite_cpp {
+
+extern "C" {
+int poplite_inside(void *about, long long field, long long index, long long length) __asm__("vertex.inside");
+[[noreturn]] void poplite_outside(void *about, long long field, long long index, long long length,
+                                  const char *file, long long line) __asm__("vertex.outside");
+long long poplite_row_start(long long field, long long stride, long long length, void *table,
+                            long long row) __asm__("vertex.row_start");
+long long poplite_row_length(long long field, long long stride, long long length, void *table,
+                             long long row) __asm__("vertex.row_length");
+}
+
+// The place of an access, "0" for the first file.
+struct poplite_place {
   const char *file;
-  word line;
-
-  template <class I>
-  constexpr Index(const I &index, const char *file = __builtin_FILE(), int line = __builtin_LINE())
-      : at(widened(+index)), file(file), line(line) {}
-
-  static constexpr word widened(int i) { return i; }
-  static constexpr word widened(unsigned i) { return i; }
-  static constexpr word widened(long i) { return i; }
-  static constexpr word widened(unsigned long i) { return static_cast<word>(i); }
-  static constexpr word widened(long long i) { return i; }
-  static constexpr word widened(unsigned long long i) { return static_cast<word>(i); }
-  static constexpr word widened(float i) { return static_cast<word>(i); }
-  static constexpr word widened(double i) { return static_cast<word>(i); }
+  long long line;
+  static constexpr poplite_place here(const char *file = __builtin_FILE(),
+                                      long long line = __builtin_LINE()) {
+    return poplite_place{file, line};
+  }
 };
 
-#ifdef POPLITE_STANDARD_ITERATORS
-typedef std::random_access_iterator_tag random_access;
-#else
-struct random_access {};
-#endif
+// An index of any type that converts to an integer, and the place of the subscript.
+struct poplite_index {
+  long long at;
+  poplite_place place;
+  template <class I>
+  constexpr poplite_index(I index, poplite_place place = poplite_place::here())
+      : at(static_cast<long long>(index)), place(place) {}
+};
 
-// A position in a vector; like an index, it is compared with the length when it is used.
-template <class V, class T> class Iterator {
+// -- one element ----------------------------------------------------------------------------------
+
+template <class T> struct poplite_scalar {
+  typedef T poplite_item;
+  T *poplite_data;
+  T &operator*() const { return *poplite_data; }
+  T *operator->() const { return poplite_data; }
+  T *operator&() const { return poplite_data; }
+  operator T &() const { return *poplite_data; }
+};
+
+template <class T> struct poplite_written : poplite_scalar<T> {
+  const poplite_written &operator=(const T &value) const {
+    *this->poplite_data = value;
+    return *this;
+  }
+};
+
+template <class T> inline void poplite_fill(const poplite_scalar<T> &field, T *data) {
+  const_cast<poplite_scalar<T> &>(field).poplite_data = data;
+}
+template <class T, class V> inline void poplite_state(const T &member, V value) {
+  const_cast<T &>(member) = static_cast<T>(value);
+}
+
+// -- vectors --------------------------------------------------------------------------------------
+
+// Iterators are indices, since addresses cannot be compared in code to be priced. Their elements
+// have the line of the call that made or moved them, as a dereference cannot know its own.
+template <class Owner, class T> class poplite_iterator {
 public:
-  typedef random_access iterator_category;
+  typedef std::random_access_iterator_tag iterator_category;
   typedef T value_type;
-  typedef word difference_type;
+  typedef ptrdiff_t difference_type;
   typedef T *pointer;
   typedef T &reference;
 
-  Iterator() : of(nullptr), at(0), file(""), line(0) {}
-  Iterator(const V *of, const Index &index) : of(of), at(index.at), file(index.file), line(index.line) {}
-
-  T &operator*() const { return (*of)[Index(at, file, static_cast<int>(line))]; }
+  poplite_iterator() : owner(), at(), place() {}
+  poplite_iterator(const Owner *owner, difference_type at, poplite_place place)
+      : owner(owner), at(at), place(place) {}
+  T &operator*() const { return (*owner)[poplite_index(at, place)]; }
   T *operator->() const { return __builtin_addressof(**this); }
-  T &operator[](Index i) const { return (*of)[Index(at + i.at, i.file, static_cast<int>(i.line))]; }
-
-  Iterator &operator++() { ++at; return *this; }
-  Iterator &operator--() { --at; return *this; }
-  Iterator operator++(int) { Iterator old = *this; ++at; return old; }
-  Iterator operator--(int) { Iterator old = *this; --at; return old; }
-  Iterator &operator+=(Index i) { at += i.at; return placed(i); }
-  Iterator &operator-=(Index i) { at -= i.at; return placed(i); }
-  friend Iterator operator+(Iterator it, Index i) { return it += i; }
-  friend Iterator operator+(Index i, Iterator it) { return it += i; }
-  friend Iterator operator-(Iterator it, Index i) { return it -= i; }
-  friend word operator-(const Iterator &a, const Iterator &b) { return a.at - b.at; }
-  friend bool operator==(const Iterator &a, const Iterator &b) { return a.at == b.at; }
-  friend bool operator!=(const Iterator &a, const Iterator &b) { return a.at != b.at; }
-  friend bool operator<(const Iterator &a, const Iterator &b) { return a.at < b.at; }
-  friend bool operator>(const Iterator &a, const Iterator &b) { return a.at > b.at; }
-  friend bool operator<=(const Iterator &a, const Iterator &b) { return a.at <= b.at; }
-  friend bool operator>=(const Iterator &a, const Iterator &b) { return a.at >= b.at; }
+  T &operator[](poplite_index i) const { return *(*this + i); }
+  poplite_iterator &operator++() { return ++at, *this; }
+  poplite_iterator &operator--() { return --at, *this; }
+  poplite_iterator operator++(int) { return poplite_iterator(owner, at++, place); }
+  poplite_iterator operator--(int) { return poplite_iterator(owner, at--, place); }
+  poplite_iterator &operator+=(poplite_index i) { return at += i.at, moved(i.place); }
+  poplite_iterator &operator-=(poplite_index i) { return at -= i.at, moved(i.place); }
+  poplite_iterator operator+(poplite_index i) const { return poplite_iterator(*this) += i; }
+  poplite_iterator operator-(poplite_index i) const { return poplite_iterator(*this) -= i; }
+  difference_type operator-(const poplite_iterator &other) const { return at - other.at; }
+  bool operator==(const poplite_iterator &other) const { return at == other.at; }
+  bool operator!=(const poplite_iterator &other) const { return at != other.at; }
+  bool operator<(const poplite_iterator &other) const { return at < other.at; }
+  bool operator>(const poplite_iterator &other) const { return at > other.at; }
+  bool operator<=(const poplite_iterator &other) const { return at <= other.at; }
+  bool operator>=(const poplite_iterator &other) const { return at >= other.at; }
 
 private:
-  Iterator &placed(const Index &i) { file = i.file; line = i.line; return *this; }
+  // Standard algorithms move iterators, too: their files are named `~`.
+  poplite_iterator &moved(poplite_place by) {
+    if (*by.file != '~') place = by;
+    return *this;
+  }
 
-  const V *of;
-  word at;
-  const char *file;
-  word line;
+  const Owner *owner;
+  difference_type at;
+  poplite_place place;
 };
 
-// The elements of a field or of one row, whose layout does not store their number.
-template <class T> class Unsized {
-public:
-  typedef T value_type;
+template <class Owner, class T>
+inline poplite_iterator<Owner, T> operator+(poplite_index i, const poplite_iterator<Owner, T> &it) {
+  return it + i;
+}
 
-  T &operator[](Index i) const {
-    if (__builtin_expect(!__poplite_inside(about, field, i.at, count), 0))
-      __poplite_outside(about, field, i.at, count, i.file, i.line);
-    return first[i.at];
-  }
-  Iterator<Unsized, T> begin(const char *file = __builtin_FILE(), int line = __builtin_LINE()) const {
-    return Iterator<Unsized, T>(this, Index(0, file, line));
-  }
-  T &operator*() const { return (*this)[0]; }
-  T *data() const { return first; }
-
-  void __poplite_fill(T *at, word length, int number, void *of) const {
-    Unsized *own = const_cast<Unsized *>(this);
-    own->first = at;
-    own->count = static_cast<unsigned>(length);
-    own->field = number;
-    own->about = of;
-  }
-
-protected:
-  T *first;
-  unsigned count;
-  int field;
-  void *about;
+// What layouts with a length have besides a subscript. The length has 32 bits, as on a tile.
+template <class Base> struct poplite_sized : Base {
+  typedef poplite_iterator<Base, typename Base::poplite_item> iterator;
+  typedef iterator const_iterator;
+  unsigned size() const { return this->poplite_count; }
+  bool empty() const { return this->poplite_count == 0; }
+  iterator begin(poplite_place place = poplite_place::here()) const { return iterator(this, 0, place); }
+  iterator end(poplite_place place = poplite_place::here()) const { return iterator(this, size(), place); }
 };
 
-// The elements of a field or of one row, with their number, which is of 32 bits as on a tile.
-template <class T> class Sized : public Unsized<T> {
-public:
-  unsigned size() const { return this->count; }
-  bool empty() const { return this->count == 0; }
-  Iterator<Unsized<T>, T> end(const char *file = __builtin_FILE(), int line = __builtin_LINE()) const {
-    return Iterator<Unsized<T>, T>(this, Index(this->count, file, line));
+inline void poplite_check(void *about, unsigned field, const poplite_index &i, unsigned length) {
+  if (!poplite_inside(about, field, i.at, length))
+    poplite_outside(about, field, i.at, length, i.place.file, i.place.line);
+}
+
+// Elements that follow one another in memory. Those of an Input are not const: codelets cast their
+// address to that of vectors.
+template <class T> struct poplite_span {
+  typedef T poplite_item;
+  T *poplite_data;
+  unsigned poplite_count, poplite_field;
+  void *poplite_about;
+  T &operator[](poplite_index i) const {
+    poplite_check(poplite_about, poplite_field, i, poplite_count);
+    return poplite_data[i.at];
   }
 };
 
-// Rows, each a field of its own. The object of a row is filled when the row is used, and stays
-// where it is, so that the text may refer to it.
-template <class Row, class T> class UnsizedRows {
-public:
-  typedef Row value_type;
+template <class T>
+inline void poplite_fill(const poplite_span<T> &field, T *data, long long length, unsigned number,
+                         void *about) {
+  poplite_span<T> &filled = const_cast<poplite_span<T> &>(field);
+  filled.poplite_data = data;
+  filled.poplite_count = static_cast<unsigned>(length);
+  filled.poplite_field = number;
+  filled.poplite_about = about;
+}
 
-  Row &operator[](Index i) const {
-    if (__builtin_expect(!__poplite_inside(about, field, i.at, rows), 0))
-      __poplite_outside(about, field, i.at, rows, i.file, i.line);
-    Row &row = objects[i.at];
-    row.__poplite_fill(first + __poplite_row_start(field, stride, length, table, i.at),
-                       __poplite_row_length(field, stride, length, table, i.at), field, about);
-    return row;
-  }
-  Iterator<UnsizedRows, Row> begin(const char *file = __builtin_FILE(),
-                                   int line = __builtin_LINE()) const {
-    return Iterator<UnsizedRows, Row>(this, Index(0, file, line));
-  }
-
-  void __poplite_fill(T *at, word count, word distance, word size, void *ends, int number, void *of,
-                      void *room) const {
-    UnsizedRows *own = const_cast<UnsizedRows *>(this);
-    own->first = at;
-    own->rows = static_cast<unsigned>(count);
-    own->stride = distance;
-    own->length = size;
-    own->table = ends;
-    own->field = number;
-    own->about = of;
-    own->objects = static_cast<Row *>(room);
-  }
-
-protected:
-  T *first;
-  unsigned rows;
-  int field;
-  word stride, length;
-  void *table, *about;
-  Row *objects;
-};
-
-template <class Row, class T> class SizedRows : public UnsizedRows<Row, T> {
-public:
-  unsigned size() const { return this->rows; }
-  bool empty() const { return this->rows == 0; }
-  Iterator<UnsizedRows<Row, T>, Row> end(const char *file = __builtin_FILE(),
-                                         int line = __builtin_LINE()) const {
-    return Iterator<UnsizedRows<Row, T>, Row>(this, Index(this->rows, file, line));
+// Rows, which are objects of their own, so that references to them and their addresses are valid.
+// A row is filled in whenever it is accessed: no loop fills them all.
+template <class Row> struct poplite_rows {
+  typedef Row poplite_item;
+  typedef typename Row::poplite_item poplite_element;
+  poplite_element *poplite_data;
+  unsigned poplite_count, poplite_field;
+  void *poplite_about;
+  long long poplite_stride, poplite_length;
+  void *poplite_table;
+  Row *poplite_objects;
+  Row &operator[](poplite_index i) const {
+    poplite_check(poplite_about, poplite_field, i, poplite_count);
+    long long start = poplite_row_start(poplite_field, poplite_stride, poplite_length, poplite_table, i.at);
+    long long length = poplite_row_length(poplite_field, poplite_stride, poplite_length, poplite_table, i.at);
+    poplite_fill(poplite_objects[i.at], poplite_data + start, length, poplite_field, poplite_about);
+    return poplite_objects[i.at];
   }
 };
 
-// A scalar field.
-template <class T> class Scalar {
-public:
-  typedef T value_type;
+template <class Row>
+inline void poplite_fill(const poplite_rows<Row> &field, typename Row::poplite_item *data,
+                         long long rows, long long stride, long long length, void *table,
+                         unsigned number, void *about, void *objects) {
+  poplite_rows<Row> &filled = const_cast<poplite_rows<Row> &>(field);
+  filled.poplite_data = data;
+  filled.poplite_count = static_cast<unsigned>(rows);
+  filled.poplite_field = number;
+  filled.poplite_about = about;
+  filled.poplite_stride = stride;
+  filled.poplite_length = length;
+  filled.poplite_table = table;
+  filled.poplite_objects = static_cast<Row *>(objects);
+  static_assert(sizeof(Row) == 24, "the simulator makes room for rows of this size");
+}
 
-  operator T &() const { return *first; }
-  T &operator*() const { return *first; }
-  T *operator->() const { return first; }
-  T *operator&() const { return first; }
-
-  void __poplite_fill(T *at) const { const_cast<Scalar *>(this)->first = at; }
-
-protected:
-  T *first;
+template <class T> struct poplite_vector { typedef poplite_span<T> type; };
+template <class V> struct poplite_vector<poplar::Input<V>> { typedef poplite_rows<poplar::Input<V>> type; };
+template <class V> struct poplite_vector<poplar::Output<V>> { typedef poplite_rows<poplar::Output<V>> type; };
+template <class V> struct poplite_vector<poplar::InOut<V>> { typedef poplite_rows<poplar::InOut<V>> type; };
+template <class T, poplar::VectorLayout layout, unsigned alignment, bool interleaved>
+struct poplite_vector<poplar::Vector<T, layout, alignment, interleaved>> {
+  typedef poplite_rows<poplar::Vector<T, layout, alignment, interleaved>> type;
 };
 
-template <class T> class Assigned : public Scalar<T> {
-public:
-  template <class V> T &operator=(const V &value) const { return *this->first = static_cast<T>(value); }
-  T &operator=(const Assigned &other) const { return *this->first = *other.first; }
-  template <class V> T &operator+=(const V &value) const { return *this->first += value; }
-  template <class V> T &operator-=(const V &value) const { return *this->first -= value; }
-  template <class V> T &operator*=(const V &value) const { return *this->first *= value; }
-  template <class V> T &operator/=(const V &value) const { return *this->first /= value; }
+template <class Base, bool has_length> struct poplite_with_length { typedef poplite_sized<Base> type; };
+template <class Base> struct poplite_with_length<Base, false> { typedef Base type; };
+
+constexpr bool poplite_has_length(poplar::VectorLayout layout) {
+  return layout == poplar::VectorLayout::SPAN || layout == poplar::VectorLayout::SHORT_SPAN;
+}
+
+// -- what `compute` returns -----------------------------------------------------------------------
+
+// `(v.compute(), poplite_ended())` is the truth value that compute returns, or 1 if it returns none.
+struct poplite_ended {
+  operator long long() const { return 1; }
 };
+inline long long operator,(bool returned, poplite_ended) { return returned; }
 
-template <class T> T &value(const T &place) { return const_cast<T &>(place); }
-
-} // namespace __poplite
+} // namespace poplite_cpp
 
 namespace poplar {
 
-enum class VectorLayout { NOT_VECTOR, SPAN, SHORT_SPAN, ONE_PTR, SCALED_PTR32, SCALED_PTR64, SCALED_PTR128, COMPACT_PTR };
+template <class T, VectorLayout layout, unsigned alignment, bool interleaved>
+class Vector : public poplite_cpp::poplite_with_length<typename poplite_cpp::poplite_vector<T>::type,
+                                                       poplite_cpp::poplite_has_length(layout)>::type {};
 
-} // namespace poplar
-
-namespace __poplite {
-
-template <poplar::VectorLayout> struct Has {
-  template <class T> using elements = Unsized<T>;
-  template <class Row, class T> using rows = UnsizedRows<Row, T>;
-};
-template <> struct Has<poplar::VectorLayout::SPAN> {
-  template <class T> using elements = Sized<T>;
-  template <class Row, class T> using rows = SizedRows<Row, T>;
-};
-template <> struct Has<poplar::VectorLayout::SHORT_SPAN> : Has<poplar::VectorLayout::SPAN> {};
-
-} // namespace __poplite
-
-namespace poplar {
-
-// A vector of state, or the type of a field's elements; the alignment is a requirement on tiles.
-template <class T, VectorLayout layout = VectorLayout::SPAN, unsigned alignment = alignof(T),
-          bool interleaved = false>
-class Vector : public __poplite::Has<layout>::template elements<T> {};
-
-template <class T> class Input : public __poplite::Scalar<T> {};
-template <class T> class Output : public __poplite::Assigned<T> {
+template <class T> class Input : public poplite_cpp::poplite_scalar<T> {};
+template <class T> class Output : public poplite_cpp::poplite_written<T> {
 public:
-  using __poplite::Assigned<T>::operator=;
+  using poplite_cpp::poplite_written<T>::operator=;
 };
-template <class T> class InOut : public __poplite::Assigned<T> {
+template <class T> class InOut : public poplite_cpp::poplite_written<T> {
 public:
-  using __poplite::Assigned<T>::operator=;
+  using poplite_cpp::poplite_written<T>::operator=;
 };
 
 template <class T, VectorLayout layout, unsigned alignment, bool interleaved>
-class Input<Vector<T, layout, alignment, interleaved>>
-    : public __poplite::Has<layout>::template elements<T> {};
+class Input<Vector<T, layout, alignment, interleaved>> : public Vector<T, layout, alignment, interleaved> {};
 template <class T, VectorLayout layout, unsigned alignment, bool interleaved>
-class Output<Vector<T, layout, alignment, interleaved>>
-    : public __poplite::Has<layout>::template elements<T> {};
+class Output<Vector<T, layout, alignment, interleaved>> : public Vector<T, layout, alignment, interleaved> {};
 template <class T, VectorLayout layout, unsigned alignment, bool interleaved>
-class InOut<Vector<T, layout, alignment, interleaved>>
-    : public __poplite::Has<layout>::template elements<T> {};
+class InOut<Vector<T, layout, alignment, interleaved>> : public Vector<T, layout, alignment, interleaved> {};
 
-template <class T, VectorLayout inner, unsigned a, bool i, VectorLayout layout, unsigned alignment,
-          bool interleaved>
-class Vector<Input<Vector<T, inner, a, i>>, layout, alignment, interleaved>
-    : public __poplite::Has<layout>::template rows<Input<Vector<T, inner, a, i>>, T> {};
-template <class T, VectorLayout inner, unsigned a, bool i, VectorLayout layout, unsigned alignment,
-          bool interleaved>
-class Vector<Output<Vector<T, inner, a, i>>, layout, alignment, interleaved>
-    : public __poplite::Has<layout>::template rows<Output<Vector<T, inner, a, i>>, T> {};
-template <class T, VectorLayout inner, unsigned a, bool i, VectorLayout layout, unsigned alignment,
-          bool interleaved>
-class Vector<InOut<Vector<T, inner, a, i>>, layout, alignment, interleaved>
-    : public __poplite::Has<layout>::template rows<InOut<Vector<T, inner, a, i>>, T> {};
+// A list of vectors in one descriptor; its rows are those of a list of edges.
+template <class T, VectorListLayout layout, unsigned alignment, bool interleaved>
+class Input<VectorList<T, layout, alignment, interleaved>> : public Vector<Input<Vector<T>>> {};
+template <class T, VectorListLayout layout, unsigned alignment, bool interleaved>
+class Output<VectorList<T, layout, alignment, interleaved>> : public Vector<Output<Vector<T>>> {};
+template <class T, VectorListLayout layout, unsigned alignment, bool interleaved>
+class InOut<VectorList<T, layout, alignment, interleaved>> : public Vector<InOut<Vector<T>>> {};
 
 class Vertex {};
-
 class SupervisorVertex {};
-
-// Its compute runs once for each worker of its tile.
 class MultiVertex {
 public:
-  unsigned numWorkers() const { return __poplite_workers; }
+  unsigned numWorkers() const { return poplite_workers; }
 
-  unsigned __poplite_workers;
+  unsigned poplite_workers;
 };
 
+template <bool is_supervisor> class SupervisorVertexIf : public SupervisorVertex {};
+template <> class SupervisorVertexIf<false> : public Vertex {};
+
 } // namespace poplar
+
+#include <ipu_builtins.h>
+#include <ipudef.h>
+#include <poplar/HalfFloat.hpp>
+#include <poplar/QuarterFloat.hpp>
+#include <poplar/VectorTypes.hpp>
 
 #endif

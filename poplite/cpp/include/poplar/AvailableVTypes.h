@@ -1,0 +1,3 @@
+// The layouts of vectors, all of which are available.
+
+#include <poplar/Vertex.hpp>

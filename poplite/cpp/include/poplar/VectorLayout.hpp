@@ -1,0 +1,3 @@
+// The layouts of vectors.
+
+#include <poplar/Vertex.hpp>

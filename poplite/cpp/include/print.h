@@ -1,0 +1,3 @@
+// `printf`, which prints where the simulator runs.
+
+#include <stdio.h>
