@@ -21,7 +21,7 @@ from poplite.cpp.field_types import library
 from poplite.walks import top_down
 
 if TYPE_CHECKING:
-    from clang.cindex import Cursor
+    from clang.cindex import Cursor, Type
 
 ASSIGNMENTS = range(22, 33)
 """Kinds of assigning binary operators in libclang, from `=` to `|=`."""
@@ -180,7 +180,7 @@ class _Reader:
                 self._store(target)
 
     def _read_variable(self, cursor: Cursor) -> None:
-        if cursor.storage_class.name == "STATIC" and not cursor.type.is_const_qualified():
+        if cursor.storage_class.name == "STATIC" and not is_constant(cursor.type):
             self._body.statics.append(self._place(cursor.location))
         if _may_be_written(cursor):
             for value in list(cursor.get_children())[-1:]:
@@ -223,6 +223,12 @@ def _may_be_written(reference: Cursor) -> bool:
     kind = reference.type  # cindex has no name for the kind of half
     is_reference = kind.spelling.endswith("&") and not kind.spelling.endswith("&&")
     return is_reference and not kind.get_pointee().is_const_qualified()
+
+
+def is_constant(kind: Type) -> bool:
+    """Return whether a type is const, or an array of such a type."""
+    element = kind.get_array_element_type()
+    return bool(kind.is_const_qualified()) or (bool(element.spelling) and is_constant(element))
 
 
 def usr_of(function: Cursor) -> str:

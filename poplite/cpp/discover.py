@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from poplite.cpp.bases import CLASSES, Bases
-from poplite.cpp.bodies import Bodies, FunctionBody, Store
+from poplite.cpp.bodies import Bodies, FunctionBody, Store, is_constant
 from poplite.cpp.codelets import (
     HEADERS,
     Codelet,
@@ -226,7 +226,7 @@ class _Unit:
 
     def _variables(self) -> Iterator[Cursor]:
         for cursor in self._declared(self._parsed.cursor):
-            if cursor.kind.name == "VAR_DECL" and not cursor.type.is_const_qualified():
+            if cursor.kind.name == "VAR_DECL" and not is_constant(cursor.type):
                 yield cursor
 
 

@@ -230,6 +230,9 @@ _OF_MACHINE = re.compile(
 _OF_LINKER = re.compile(r"^(define .*?)( comdat(\([^)]*\))?)?( align \d+)? \{$", re.MULTILINE)
 """The first line of a function, with such attributes at its end."""
 
+_VARIABLE_OF_LINKER = re.compile(r"^(@.*), comdat(?:\([^)]*\))?", re.MULTILINE)
+"""The same for variables."""
+
 _ATTRIBUTES = re.compile(r"^(attributes #\d+ = \{ )(?!.*\bnounwind\b)", re.MULTILINE)
 
 TURN = "vertex.turn"
@@ -267,6 +270,7 @@ def narrowed(text: str, function: str, name: str, others: Sequence[str] = ()) ->
 def _neutral(text: str) -> llvm.ModuleRef:
     """Return the module of a text without what describes a machine, with counted iterations."""
     text = _OF_LINKER.sub(r"\1 {", _OF_MACHINE.sub("", text)).replace(" noinline ", " ")
+    text = _VARIABLE_OF_LINKER.sub(r"\1", text)
     text = _ATTRIBUTES.sub(r"\1nounwind ", text)  # a group must not be empty
     turned = _ITERATION.sub(rf"  call void @{TURN}()\n\1", text)
     return llvm.parse_assembly(f"{turned}\ndeclare void @{TURN}()\n")

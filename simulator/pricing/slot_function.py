@@ -182,9 +182,12 @@ def is_loop(block: BasicBlock, blocks: Sequence[BasicBlock]) -> bool:
 
 
 def declarations(module: object) -> list[str]:
-    """Return the declarations of functions in an LLVM module (or its text), without attributes."""
-    lines = (line for line in str(module).splitlines() if line.startswith("declare"))
-    return [line.split("#")[0] for line in lines]
+    """Return what the functions of an LLVM module (or its text) refer to: types, variables, others.
+
+    Declarations of functions have no attributes.
+    """
+    lines = (line for line in str(module).splitlines() if line.startswith(("declare", "@", "%")))
+    return [line.split("#")[0] if line.startswith("declare") else line for line in lines]
 
 
 def named(name: str) -> str:

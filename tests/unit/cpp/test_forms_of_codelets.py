@@ -271,3 +271,30 @@ def test_included_files_are_sought_beside_the_text(folder: Path) -> None:
     assert OneVertex(path, "V", {"x": ints(1, 2, 3), "y": 0}).ran().read("y") == 6
     found = fault(OneVertex(path, "V", {"x": ints(1, 2), "y": 0}))
     assert found == (str(folder / "sub" / "b.hpp"), 2)
+
+
+def test_loops_that_tables_of_the_text_decide_are_counted() -> None:
+    body = """
+  Input<Vector<int>> x;
+  Output<Vector<int>> y;
+  void compute() {
+    for (unsigned i = 0; i < y.size(); ++i) {
+      std::optional<int> found(std::in_place, weights[x[i] & 3]);
+      while (*found > x[i]) *found -= 2;
+      y[i] = *found;
+    }
+  }"""
+    text = text_of(body, "constexpr int weights[4] = {9, 8, 7, 6};\n")
+    vertex = OneVertex(
+        f"#include <optional>\n{text}", "V", {"x": ints(0, 1, 6), "y": ints(0, 0, 0)}
+    )
+    assert vertex.ran().read("y").tolist() == [-1, 0, 5]
+
+
+def test_tables_of_the_text_are_read_by_code_that_counts() -> None:
+    body = """
+  Input<unsigned> n;
+  Output<Vector<int>> y;
+  void compute() { for (unsigned i = 0; i != n; ++i) y[i] = weights[i % 3]; }"""
+    before = "constexpr int weights[3] = {9, 8, 7};\n"
+    assert y_of(body, before, n=4, y=ints(0, 0, 0, 0)).tolist() == [9, 8, 7, 9]
