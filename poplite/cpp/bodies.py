@@ -1,7 +1,7 @@
 """What the functions of a C++ text do, as far as a vertex depends on it.
 
     bodies = Bodies()
-    bodies.add(cursor, source)      each function that the text defines
+    bodies.add(cursor, ...)         each function that the text declares or defines
     bodies.reached_from(usr)        a function, and all that it calls
 
 A function is named by clang's USR. Calls that clang cannot resolve before a template is used are
@@ -92,10 +92,14 @@ class Bodies:
 
     def __init__(self) -> None:
         self.by_usr: dict[str, FunctionBody] = {}
+        self.declared: set[str] = set()
         self._by_name: dict[str, list[FunctionBody]] = {}
+        self._special: dict[str, list[str]] = {}  # of templates
 
     def add(self, cursor: Cursor, content: bytes, place: Callable[[Any], CppLine]) -> None:
-        """Read a definition in a file with the given content; `place` makes a place for it."""
+        """Read a function in a file with the given content; `place` makes a place for it."""
+        if not cursor.is_default_method() and not cursor.is_pure_virtual_method():
+            self.declared.add(cursor.get_usr())
         block = next((c for c in cursor.get_children() if c.kind.name == "COMPOUND_STMT"), None)
         if block is None or cursor.get_usr() in self.by_usr:
             return
@@ -107,23 +111,45 @@ class Bodies:
         )
         self.by_usr[found.usr] = found
         self._by_name.setdefault(found.name, []).append(found)
+        self._special.setdefault(usr_of(cursor), []).append(found.usr)
         text = content[span[0] : span[1]]
         found.refused = _refusal_of_text(found.name, text, place(block.location))
         _Reader(found, place).read(cursor)
 
     def reached_from(self, usrs: Iterable[str]) -> list[FunctionBody]:
         """Return the bodies of functions, and of all functions that they may call."""
-        known = [usr for usr in usrs if usr in self.by_usr]
+        known = [each for usr in usrs for each in self._defined(usr)]
         return [self.by_usr[usr] for usr in top_down(known, self._called)]
+
+    def _defined(self, usr: str) -> list[str]:
+        """Return a function if it is defined, and the special forms of a template."""
+        own = [usr] if usr in self.by_usr else []
+        return list(dict.fromkeys([*own, *self._special.get(usr, ())]))
 
     def _called(self, usr: str) -> list[str]:
         body = self.by_usr[usr]
         named = [each.usr for name in body.unresolved for each in self._by_name.get(name, ())]
-        return [*(each for each in sorted(body.calls) if each in self.by_usr), *sorted(named)]
+        return [*(d for each in sorted(body.calls) for d in self._defined(each)), *sorted(named)]
 
     def recurs(self, reached: Iterable[FunctionBody]) -> bool:
         """Return whether one of the functions may call itself, directly or indirectly."""
         return any(each.usr in top_down(self._called(each.usr), self._called) for each in reached)
+
+    def needed(self, reached: Iterable[FunctionBody]) -> list[str]:
+        """Return the functions that are called, but only declared here.
+
+        Functions of C are left out, since the process may have them.
+        """
+        called = {usr for each in reached for usr in each.calls if "#" in usr}
+        return sorted(usr for usr in called & self.declared if not self._defined(usr))
+
+    def unusable(self) -> list[str]:
+        """Return the functions that cannot run here, or call one that cannot."""
+        return sorted(
+            usr
+            for usr in self.by_usr
+            if any(each.refused is not None for each in self.reached_from([usr]))
+        )
 
     def refused(self) -> Iterator[FunctionBody]:
         """Yield the functions that cannot run here."""

@@ -100,6 +100,7 @@ class Codelet:
         constraints: its memory constraints.
         refused: why it cannot be used; None if it can.
         may_not_end: whether it has a loop that might never end.
+        needs: functions that it calls, which the text only declares, by clang's names (USR).
     """
 
     name: str
@@ -111,6 +112,7 @@ class Codelet:
     constraints: tuple[str, ...]
     refused: Refusal | None
     may_not_end: bool
+    needs: tuple[str, ...]
 
 
 @frozen
@@ -135,6 +137,8 @@ class CodeletUnit:
 
     Attributes:
         trapped: the extents, in bytes of the text, of the bodies of functions that cannot run here.
+        defines: all functions of the text and of its included files, by clang's names (USR).
+        unusable: such functions, and those that call them, by clang's names (USR).
         replaced: included files with such functions.
         includes: the files of the user that it includes.
         notes: what a user should know of the text.
@@ -143,6 +147,8 @@ class CodeletUnit:
     source: CodeletSource
     codelets: tuple[Codelet, ...]
     trapped: tuple[tuple[int, int], ...]
+    defines: tuple[str, ...]
+    unusable: tuple[str, ...]
     replaced: tuple[ReplacedFile, ...]
     includes: tuple[IncludedFile, ...]
     notes: tuple[str, ...]

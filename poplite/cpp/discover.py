@@ -48,7 +48,7 @@ _FUNCTIONS = (
     *("FUNCTION_DECL", "CONSTRUCTOR", "DESTRUCTOR", "CONVERSION_FUNCTION"),
 )
 _ROOMS = (
-    *("NAMESPACE", "LINKAGE_SPEC", "UNEXPOSED_DECL", *CLASSES),
+    *("NAMESPACE", "LINKAGE_SPEC", "FRIEND_DECL", "UNEXPOSED_DECL", *CLASSES),
     *("CLASS_TEMPLATE", "CLASS_TEMPLATE_PARTIAL_SPECIALIZATION"),
 )
 
@@ -123,6 +123,8 @@ class _Unit:
             self.source,
             tuple(self._codelets(bodies)),
             tuple(sorted(each.span for each in bodies.refused() if not each.at.file)),
+            tuple(sorted(bodies.by_usr)),
+            tuple(bodies.unusable()),
             tuple(self._replaced(includes, bodies)),
             tuple(IncludedFile(path, _digest(path)) for path in includes),
             tuple(self._notes(bodies)),
@@ -168,7 +170,7 @@ class _Unit:
     def _read_bodies(self, bodies: Bodies) -> None:
         """Read all functions that the user's files define."""
         for cursor in self._declared(self._parsed.cursor):
-            if cursor.kind.name in _FUNCTIONS and cursor.is_definition():
+            if cursor.kind.name in _FUNCTIONS:
                 bodies.add(cursor, self._content_of(cursor), self.place)
 
     def _declared(self, parent: Cursor) -> Iterator[Cursor]:
@@ -316,6 +318,7 @@ class _ClassView:
             constraints=self._unit.constraints(self.pattern),
             refused=self._refusal(reached, fields, stores, compute),
             may_not_end=any(each.may_not_end for each in reached) or bodies.recurs(reached),
+            needs=tuple(bodies.needed(reached)),
         )
 
     def _owns(self, body: FunctionBody) -> bool:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import ast
 import ctypes
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from weakref import WeakValueDictionary
 
-from poplite.cpp.codelets import Codelet, CodeletUnit
+from poplite.cpp.codelets import Codelet, CodeletUnit, Refusal
 from poplite.cpp.llvm_text import NAME, llvm_text, text_identity
 from poplite.cpp.native_vertices import RUN, one_vertex, with_entry
 from poplite.errors import VertexDefinitionError
@@ -152,6 +153,19 @@ def vertex_classes(file: CodeletUnit, beside: Sequence[CodeletUnit]) -> dict[str
     return found
 
 
+def _refused_beside(codelet: Codelet, beside: Sequence[CodeletUnit]) -> Refusal | None:
+    """Return why a class cannot be used because of the texts that are given with its own."""
+    for other in beside:
+        if set(codelet.needs) & set(other.unusable):
+            why = f"it calls a function of {other.source.shown} that only a tile can run"
+            return Refusal(why, codelet.at)
+    for usr in sorted(set(codelet.needs).difference(*(each.defines for each in beside))):
+        name = "::".join(re.findall(r"@(?:N|S|F)@(\w+)", usr))
+        why = f"it calls {name}, which no text that was given with it defines"
+        return Refusal(why, codelet.at)
+    return None
+
+
 def _vertex_class(
     codelet: Codelet, file: CodeletUnit, beside: Sequence[CodeletUnit]
 ) -> type[Vertex]:
@@ -165,12 +179,13 @@ def _vertex_class(
         of_graph=True,
     )
     made.location = location
-    if codelet.refused is not None:
+    refused = codelet.refused or _refused_beside(codelet, beside)
+    if refused is not None:
         refuse_vertices(
             made,
             VertexDefinitionError(
-                f"vertex class '{codelet.name}' cannot run here: {codelet.refused.why}",
-                at=file.source.at(codelet.refused.at, codelet.name),
+                f"vertex class '{codelet.name}' cannot run here: {refused.why}",
+                at=file.source.at(refused.at, codelet.name),
                 fix="use another class of the file, or write the function in plain C++",
             ),
         )

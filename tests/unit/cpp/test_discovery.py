@@ -356,3 +356,41 @@ def test_a_text_may_hold_bytes_that_are_not_utf_8(tmp_path: Path) -> None:
     path = tmp_path / "latin.cpp"
     path.write_bytes(b"// r\xe9sum\xe9\n" + with_vertex("InOut<int> x; void compute() {}").encode())
     assert OneVertex(str(path), "V", {"x": 4}).ran().read("x") == 4
+
+
+def test_a_class_is_refused_for_functions_of_another_text() -> None:
+    one = with_vertex("InOut<int> x; void compute() { *x = slow(*x); }", "int slow(int);\n")
+    other = HEAD + (
+        'static int fast(int x) { asm("f"); return x; }\n'
+        "int slow(int x) { return fast(x); }\n"
+        "struct W : Vertex { InOut<int> x; void compute() {} };\n"
+    )
+    graph = pl.Graph(pl.Target(tiles=1))
+    graph.add_codelets([one, other])
+    x, step = graph.add_variable(pl.INT, (), "x", mapping=0), graph.add_compute_set("step")
+    with pytest.raises(
+        pl.VertexDefinitionError, match="it calls a function of <C.. text> that only"
+    ):
+        graph.add_vertex(step, "V", tile=0, x=x)
+
+
+def test_a_class_is_refused_for_functions_that_no_text_defines() -> None:
+    before = "namespace n { int gone(int); }\n" + 'extern "C" float sqrtf(float);\n'
+    text = with_vertex("InOut<int> x; void compute() { *x = n::gone(*x); }", before)
+    text += "struct W : Vertex { InOut<float> x; void compute() { *x = sqrtf(*x); } };\n"
+    with pytest.raises(pl.VertexDefinitionError, match="it calls n::gone, which no text"):
+        OneVertex(text, "V", {"x": 1})
+    assert OneVertex(text, "W", {"x": 9}).ran().read("x") == 3
+
+
+def test_special_forms_of_templates_are_definitions() -> None:
+    before = """template <class T> T one(T);
+template <> inline int one<int>(int x) { return x + 1; }
+struct P { int n; P &operator=(const P &) = default; friend int of(const P &p) { return p.n; } };
+"""
+    body = "InOut<int> x; void compute() { P p; p = P{one(*x)}; *x = of(p); }"
+    text = with_vertex(body, before)
+    text += "template <class T> struct W : Vertex { InOut<T> x; void compute(); };\n"
+    text += "template <> void W<int>::compute() { *x += 10; }\ntemplate struct W<int>;\n"
+    assert OneVertex(text, "V", {"x": 1}).ran().read("x") == 2
+    assert OneVertex(text, "W<int>", {"x": 1}).ran().read("x") == 11
