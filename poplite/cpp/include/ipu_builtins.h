@@ -23,14 +23,4 @@ inline float __builtin_ipu_oorx(float x) { return 1.0f / sqrtf(x); }
 inline int __builtin_ipu_popc(unsigned x) { return __builtin_popcount(x); }
 inline int __builtin_ipu_clz(unsigned x) { return x ? __builtin_clz(x) : 32; }
 
-// Random bits: one sequence for the process, which differs from that of a tile.
-__attribute__((weak)) uint64_t poplite_random;
-inline uint64_t __builtin_ipu_urand64() {
-  uint64_t bits = poplite_random += 0x9E3779B97F4A7C15u;
-  bits = (bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9u;
-  bits = (bits ^ (bits >> 27)) * 0x94D049BB133111EBu;
-  return bits ^ (bits >> 31);
-}
-inline uint32_t __builtin_ipu_urand32() { return static_cast<uint32_t>(__builtin_ipu_urand64() >> 32); }
-
 #endif
