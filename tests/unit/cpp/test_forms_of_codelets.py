@@ -179,6 +179,19 @@ def test_macros_of_the_user_do_not_reach_ours() -> None:
     assert OneVertex(text, "V", {"x": ints(4), "y": 0}).ran().read("y") == 4
 
 
+def test_a_vector_is_its_own_pointer_and_memcpy_needs_no_include() -> None:
+    body = """
+  Input<Vector<int>> x;
+  Vector<Input<Vector<int>>> rows;
+  Output<Vector<int>> y;
+  void compute() {
+    std::memcpy(&y[0], &x[0], x->size() * sizeof(int));
+    y[2] = rows[1]->size();
+  }"""
+    rows = [ints(0, 1, 2), ints(3)]
+    assert y_of(body, x=ints(5, 6), rows=rows, y=ints(0, 0, 0)).tolist() == [5, 6, 1]
+
+
 def test_attributes_and_macros_of_the_tile_mean_nothing() -> None:
     text = """
 #ifndef __POPC__

@@ -10,10 +10,10 @@
 #ifndef POPLITE_VERTEX_HPP
 #define POPLITE_VERTEX_HPP
 
+#include <cstring>
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #if __has_include(<__iterator/iterator_traits.h>)
 #include <__iterator/iterator_traits.h>
@@ -237,6 +237,11 @@ constexpr bool poplite_has_length(poplar::VectorLayout layout) {
   return layout == poplar::VectorLayout::SPAN || layout == poplar::VectorLayout::SHORT_SPAN;
 }
 
+// A vector as a field: `x->size()` is `x.size()`.
+template <class V> struct poplite_field : V {
+  const V *operator->() const { return this; }
+};
+
 // -- what `compute` returns -----------------------------------------------------------------------
 
 // `(v.compute(), poplite_ended())` is the truth value that compute returns, or 1 if it returns none.
@@ -264,19 +269,19 @@ public:
 };
 
 template <class T, VectorLayout layout, unsigned alignment, bool interleaved>
-class Input<Vector<T, layout, alignment, interleaved>> : public Vector<T, layout, alignment, interleaved> {};
+class Input<Vector<T, layout, alignment, interleaved>> : public poplite_cpp::poplite_field<Vector<T, layout, alignment, interleaved>> {};
 template <class T, VectorLayout layout, unsigned alignment, bool interleaved>
-class Output<Vector<T, layout, alignment, interleaved>> : public Vector<T, layout, alignment, interleaved> {};
+class Output<Vector<T, layout, alignment, interleaved>> : public poplite_cpp::poplite_field<Vector<T, layout, alignment, interleaved>> {};
 template <class T, VectorLayout layout, unsigned alignment, bool interleaved>
-class InOut<Vector<T, layout, alignment, interleaved>> : public Vector<T, layout, alignment, interleaved> {};
+class InOut<Vector<T, layout, alignment, interleaved>> : public poplite_cpp::poplite_field<Vector<T, layout, alignment, interleaved>> {};
 
 // A list of vectors in one descriptor; its rows are those of a list of edges.
 template <class T, VectorListLayout layout, unsigned alignment, bool interleaved>
-class Input<VectorList<T, layout, alignment, interleaved>> : public Vector<Input<Vector<T>>> {};
+class Input<VectorList<T, layout, alignment, interleaved>> : public poplite_cpp::poplite_field<Vector<Input<Vector<T>>>> {};
 template <class T, VectorListLayout layout, unsigned alignment, bool interleaved>
-class Output<VectorList<T, layout, alignment, interleaved>> : public Vector<Output<Vector<T>>> {};
+class Output<VectorList<T, layout, alignment, interleaved>> : public poplite_cpp::poplite_field<Vector<Output<Vector<T>>>> {};
 template <class T, VectorListLayout layout, unsigned alignment, bool interleaved>
-class InOut<VectorList<T, layout, alignment, interleaved>> : public Vector<InOut<Vector<T>>> {};
+class InOut<VectorList<T, layout, alignment, interleaved>> : public poplite_cpp::poplite_field<Vector<InOut<Vector<T>>>> {};
 
 class Vertex {};
 class SupervisorVertex {};
