@@ -11,11 +11,10 @@ A decorated function refuses values that do not match::
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial, wraps
-from types import MappingProxyType, ModuleType
+from types import MappingProxyType
 from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
@@ -38,7 +37,6 @@ from poplite.graph.graph import Graph, working_graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
 from poplite.ops.operands import invalid_value
-from poplite.poplar.absent import shown
 from poplite.poplar.spelling import binder_of
 from poplite.program import Sequence as Steps
 from poplite.program.base import Program
@@ -334,21 +332,7 @@ def checked_set(what: str, graph: Graph, each: object) -> ComputeSet:
     return each
 
 
-# -- namespaces ------------------------------------------------------------------------------------
-
-
-def namespace(name: str, doc: str, members: Mapping[str, object]) -> ModuleType:
-    """Return a namespace that has no file, as a module that can be imported like others.
-
-    Args:
-        name: its name below `poplite.compat`.
-        doc: its docstring.
-        members: the names that it has.
-    """
-    module = ModuleType(f"{__package__}.{name}", doc)
-    vars(module).update(members, __all__=shown(vars(module), sorted(members), name))
-    sys.modules[module.__name__] = module
-    return module
+# -- codelets --------------------------------------------------------------------------------------
 
 
 def library_codelets(library: str) -> Callable[[Graph], None]:

@@ -11,10 +11,16 @@ import numpy as np
 import numpy.typing as npt
 
 import poplite as pl
+import poplite.compat.popnn.ln as layer_norm
 import poplite.named as ng
 from poplite import ops, report as reports, viz
 from poplite.compat import poplin, popnn, popops, poputil
-from poplite.compat.popops import expr
+from poplite.compat.popnn import gn, in_, lstm, pooling
+from poplite.compat.popnn.bn import createBatchNormParams
+from poplite.compat.popnn.in_ import createInstanceNormParams
+from poplite.compat.popnn.pooling import PoolingType, PoolParams
+from poplite.compat.popops import embedding, expr
+from poplite.compat.popops.embedding import plan
 from poplite.ops import linalg, nn, random
 from poplite.program import StreamCopy
 from poplite.testing import assert_vertex, tiles_of
@@ -224,6 +230,22 @@ def test_names_of_poplibs() -> None:
     assert_type(poputil.mapTensorLinearly(graph, x), None)
     regions = poputil.splitRegions([(0, 9)], 1, 3)
     assert_type(regions, list[list[pl.Interval]])
+
+
+def test_namespaces_of_poplibs_are_modules() -> None:
+    graph, program = pl.Graph(ARCHITECTURE), pl.Sequence()
+    x = graph.add_variable(pl.FLOAT, (2, 4, 6), "x", mapping="linear", initial_value=1)
+    params = createBatchNormParams(graph, x)
+    assert_type(params, tuple[pl.Tensor, pl.Tensor])
+    assert_type(popnn.bn.createBatchNormParams(graph, x), tuple[pl.Tensor, pl.Tensor])
+    assert_type(gn.createGroupNormParams(graph, x), tuple[pl.Tensor, pl.Tensor])
+    assert_type(layer_norm.createLayerNormParams(graph, x), tuple[pl.Tensor, pl.Tensor])
+    assert in_.createInstanceNormParams is createInstanceNormParams
+    assert (lstm.LstmParams, pooling.PoolParams) == (popnn.lstm.LstmParams, PoolParams)
+    window = PoolParams(PoolingType.MAX, [6], [2], [2], [0], [0], 4, 2, pl.FLOAT)
+    assert_type(pooling.pool(graph, window, x, program), pl.Tensor)
+    assert_type(plan(graph, pl.FLOAT, 8, 4, 2), ops.EmbeddingPlan)
+    assert_type(embedding.plan(graph, pl.FLOAT, 8, 4, 2), ops.EmbeddingPlan)
 
 
 def test_pictures_and_tests() -> None:

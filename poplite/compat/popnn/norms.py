@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from types import ModuleType
 from typing import Any, Concatenate, Literal
 
 from poplite import ops
@@ -24,7 +23,6 @@ from poplite.compat.arguments import (
     check_name,
     check_tensors,
     checked,
-    namespace,
     number_of,
     with_first,
 )
@@ -353,64 +351,3 @@ def _stored(made: Expr, like: Tensor, name: str, prog: Steps) -> Tensor:
     """Record a result in the shape and the type of `like`, the activations."""
     stored = ops.map(ops.cast(made, like.element_type), name=name, program=prog)
     return stored.reshape(like.shape)
-
-
-# -- namespaces ------------------------------------------------------------------------------------
-
-_BATCH = Norm("batchNorm", "batch")
-createBatchNormParams = _BATCH.named("createBatchNormParams", Norm.params)
-batchNormStatistics = _BATCH.named("batchNormStatistics", Norm.statistics)
-batchNormWhiten = _BATCH.named("batchNormWhiten", Norm.whiten)
-batchNormalise = _BATCH.named("batchNormalise", Norm.normalise)
-batchNormParamGradients = _BATCH.named("batchNormParamGradients", Norm.param_gradients)
-batchNormGradients = _BATCH.named("batchNormGradients", Norm.gradients)
-batchNormParamUpdate = _BATCH.named("batchNormParamUpdate", Norm.param_update)
-
-_GROUP = Norm("groupNorm", "groups")
-createGroupNormParams = _GROUP.named("createGroupNormParams", Norm.params)
-groupNormStatistics = _GROUP.named("groupNormStatistics", Norm.of_groups)
-groupNormWhiten = _GROUP.named("groupNormWhiten", Norm.whiten)
-groupNormalise = _GROUP.named("groupNormalise", Norm.normalise)
-groupNormParamGradients = _GROUP.named("groupNormParamGradients", Norm.param_gradients)
-groupNormGradients = _GROUP.named("groupNormGradients", Norm.gradients)
-groupNormParamUpdate = _GROUP.named("groupNormParamUpdate", Norm.param_update)
-
-_LAYER = Norm("layerNorm", "sample")
-createLayerNormParams = _LAYER.named("createLayerNormParams", Norm.params)
-layerNormStatistics = _LAYER.named("layerNormStatistics", Norm.statistics)
-layerNormWhiten = _LAYER.named("layerNormWhiten", Norm.whiten)
-layerNormalise = _LAYER.named("layerNormalise", Norm.normalise)
-layerNormParamGradients = _LAYER.named("layerNormParamGradients", Norm.param_gradients)
-layerNormGradients = _LAYER.named("layerNormGradients", Norm.gradients)
-layerNormParamUpdate = _LAYER.named("layerNormParamUpdate", Norm.param_update)
-
-_INSTANCE = Norm("instanceNorm", "channel")
-createInstanceNormParams = _INSTANCE.named("createInstanceNormParams", Norm.params)
-instanceNormStatistics = _INSTANCE.named("instanceNormStatistics", Norm.statistics)
-instanceNormWhiten = _INSTANCE.named("instanceNormWhiten", Norm.whiten)
-instanceNormalise = _INSTANCE.named("instanceNormalise", Norm.normalise)
-instanceNormParamGradients = _INSTANCE.named("instanceNormParamGradients", Norm.param_gradients)
-instanceNormGradients = _INSTANCE.named("instanceNormGradients", Norm.gradients)
-instanceNormParamUpdate = _INSTANCE.named("instanceNormParamUpdate", Norm.param_update)
-
-
-def _namespace(name: str, norm: Norm, title: str, header: str) -> ModuleType:
-    """Return a namespace of popnn with the functions of a norm, which have its name."""
-    members = {k: each for k, each in globals().items() if norm.name.lower() in k.lower()}
-    call = f"{norm.name}alise(graph, acts, gamma, beta, mean"
-    doc = (
-        f"{title}.\n\n    popnn::{name.rstrip('_')}::{call}, invStdDev, prog)\n"
-        f"    popnn.{name}.{call}, inv_std_dev, prog)\n\nSource: PopLibs, `popnn/{header}.hpp`.\n"
-    )
-    return namespace(f"popnn.{name}", doc, members)
-
-
-bn = _namespace("bn", _BATCH, "Batch normalisation", "BatchNorm")
-gn = _namespace("gn", _GROUP, "Normalisation of groups of channels of each sample", "GroupNorm")
-ln = _namespace("ln", _LAYER, "Normalisation of each sample", "LayerNorm")
-in_ = _namespace(
-    "in_",
-    _INSTANCE,
-    "Normalisation of each channel of each sample; `in` is a keyword of Python",
-    "InstanceNorm",
-)

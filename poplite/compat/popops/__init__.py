@@ -12,10 +12,8 @@ Source: PopLibs, `popops/ElementWise.hpp`, `popops/Expr.hpp`, `popops/Reduce.hpp
 `popops/TopK.hpp`, `popops/Pad.hpp`, `popops/DynamicSlice.hpp`.
 """
 
-from typing import TYPE_CHECKING
-
 from poplite.compat.arguments import library_codelets as _library_codelets
-from poplite.compat.popops import expr as expr
+from poplite.compat.popops import embedding as embedding, expr as expr
 from poplite.compat.popops.along_dimensions import (
     Operation as Operation,
     ReduceParams as ReduceParams,
@@ -70,11 +68,6 @@ from poplite.compat.popops.expr import (
 )
 from poplite.poplar.absent import shown as _shown
 from poplite.public import names_of
-
-if TYPE_CHECKING:  # its function is typed there
-    from poplite.compat.popops import along_dimensions as embedding
-else:
-    from poplite.compat.popops.along_dimensions import embedding as embedding
 
 addCodelets = _library_codelets("popops")
 

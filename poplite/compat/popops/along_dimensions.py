@@ -23,8 +23,6 @@ from poplite.compat.arguments import (
     check_tensors,
     checked,
     list_of_sets,
-    memory_share,
-    namespace,
     sizes_of,
     with_first,
 )
@@ -708,44 +706,3 @@ def updateScalarInRows(
     """Record that 1 is subtracted from an element of each row, `popops::updateScalarInRows`."""
     name = debug_context or "updateScalarInRows"
     ops.update_from_rows(params, indices, out_of_range="popops", name=name, program=prog)
-
-
-# -- plans of tables -------------------------------------------------------------------------------
-
-
-@checked("popops.embedding")
-def plan(
-    graph: Graph,
-    data_type: ElementTypeLike,
-    num_entries: int,
-    output_size: int,
-    num_lookups: int,
-    options: Options = None,
-) -> EmbeddingPlan:
-    """Return a plan, `popops::embedding::plan`; it takes one number of lookups, not a list."""
-    check_options("embedding.plan", options, PLAN_OPTIONS)
-    given = options or {}
-    is_read, is_changed = (given.get(name, "true") == "true" for name in PLAN_OPTIONS[:2])
-    used_for = "both" if is_read == is_changed else "read" if is_read else "change"
-    return ops.plan_embedding(
-        graph,
-        entries=num_entries,
-        width=output_size,
-        lookups=num_lookups,
-        type=data_type,
-        used_for=used_for,
-        memory=memory_share("popops.embedding.plan", options),
-    )
-
-
-embedding = namespace(
-    "popops.embedding",
-    """popops::embedding: plans of tables.
-
-    Both calls make the same plan::
-
-        popops::embedding::plan(graph, FLOAT, entries, width, {lookups}, {})
-        popops.embedding.plan(graph, pl.FLOAT, entries, width, lookups)
-    """,
-    {"plan": plan},
-)
