@@ -5,8 +5,8 @@
     ```
 
 A page lists the names that belong together; what is said of each comes from its docstring. The
-build warns of a public name that the pages of its package leave out. A name in backquotes in a
-docstring is a link where it is public.
+build warns of a public name that the pages of its package leave out, and of a namespace of PopLibs
+that no page lists. A name in backquotes in a docstring is a link where it is public.
 """
 
 from __future__ import annotations
@@ -47,10 +47,11 @@ class Names(SphinxDirective):
         source, line = self.get_source_info()
         text = StringList(["````{eval-rst}"], source)  # the page is Markdown, docstrings are not
         shown = _shown(self.env)
+        listed = shown.setdefault(package.__name__, set())
         for name in " ".join(self.content).split():
             for each in _directive(package, name, is_repeated=_is_shown(shown, package, name)):
                 text.append(each, source, line)
-            shown.setdefault(package.__name__, set()).add(name)
+            listed.add(name)
         text.append("````", source, line)
         node = nodes.section()
         node.document = self.state.document
@@ -88,7 +89,9 @@ def _shown(env: Any) -> dict[str, set[str]]:
 
 
 def missing_names(app: Sphinx, env: Any) -> None:
-    """Warn of public names that no page documents."""
+    """Warn of public names that no page documents, and of namespaces of PopLibs."""
+    for namespace in sorted(_namespaces(COMPAT) - _shown(env).keys()):
+        log.warning("no page documents the namespace %s", namespace)
     for package, names in _shown(env).items():
         left = set(_public(package)) - names
         left -= {name for name in left if name == "__version__" or name in names_here()}
@@ -101,6 +104,17 @@ def _public(package: str) -> Sequence[str]:
     """Return the public names of a package that are not modules."""
     whole = import_module(package)
     return [name for name in whole.__all__ if not inspect.ismodule(getattr(whole, name))]
+
+
+COMPAT = "poplite.compat"
+"""The package of PopLibs' namespaces."""
+
+
+def _namespaces(package: str) -> set[str]:
+    """Return the public modules within a package, and within these."""
+    whole = import_module(package)
+    modules = {f"{package}.{n}" for n in whole.__all__ if inspect.ismodule(getattr(whole, n))}
+    return modules.union(*map(_namespaces, modules))
 
 
 # -- Poplar's spelling -----------------------------------------------------------------------------
@@ -160,7 +174,7 @@ def add_link_to_rules(
     app: Sphinx, what: str, name: str, value: Any, options: Any, lines: list[str]
 ) -> None:
     """Add a link to the page with the rules to the docstring of a function in PopLibs' spelling."""
-    if what == "function" and name.startswith("poplite.compat."):
+    if what in ("function", "method") and name.startswith(f"{COMPAT}."):
         lines += ["", ":doc:`Rules and forms </poplar-names>`", ""]
 
 

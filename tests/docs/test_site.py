@@ -56,7 +56,10 @@ def test_the_first_page_is_small(site: Path) -> None:
 
 @pytest.mark.parametrize(
     "package",
-    ["poplite", "poplite.ops", "poplite.named", "poplite.viz", "poplite.compat.popnn.gru"],
+    [
+        *("poplite", "poplite.ops", "poplite.named", "poplite.viz", "poplite.compat.poplin"),
+        *("poplite.compat.popnn.gru", "poplite.compat.popnn.pooling", "poplite.compat.gcl"),
+    ],
 )
 def test_other_sites_can_link_to_every_public_name(site: Path, package: str) -> None:
     from sphinx.util.inventory import InventoryFile
@@ -71,8 +74,9 @@ def test_other_sites_can_link_to_every_public_name(site: Path, package: str) -> 
 
 def test_each_function_of_poplibs_links_to_the_rules(site: Path) -> None:
     page = (site / "reference" / "compat.html").read_text()
-    functions = page.split('<dl class="py function">')[1:]
+    functions = re.split('<dl class="py (?:function|method)">', page)[1:]
     assert len(functions) > 300
+    assert 'id="poplite.compat.poplin.experimental.QRFactorization"' in "".join(functions)
     assert [each for each in functions if "poplar-names.html" not in each] == []
 
 
