@@ -220,10 +220,21 @@ def test_names_of_poplar() -> None:
     assert issubclass(pl.poplar_error, Exception)
 
 
+def refused_of_poplibs(graph: pl.Graph, x: pl.Tensor, program: pl.Sequence) -> None:
+    """Calls that type checkers refuse; they are checked, and never made."""
+    popops.add(graph, x, x)  # type: ignore[call-arg]
+    popops.addInPlace(graph, 1, x, program)  # type: ignore[arg-type]
+    popops.mulWithOutput(graph, x, x, program)  # type: ignore[call-arg, arg-type]
+
+
 def test_names_of_poplibs() -> None:
     graph, program = pl.Graph(ARCHITECTURE), pl.Sequence()
     x = graph.add_variable(pl.FLOAT, (8, 8), "x", mapping="linear", initial_value=1)
-    assert_type(popops.add(graph, x, x, program, "sum"), pl.Tensor)
+    total = popops.add(graph, x, 1, prog=program, debug_context="sum")
+    assert_type(total, pl.Tensor)
+    assert_type(popops.add(graph, x, x, program, "sum", {}), pl.Tensor)
+    assert_type(popops.negInPlace(graph, x, program), None)
+    assert_type(popops.clampWithOutput(graph, x, 0, 1, total, program), None)
     assert_type(popops.map(graph, expr.PlaceHolder(1) * expr.Const(2), [x], program), pl.Tensor)
     assert_type(popnn.nonLinearity(graph, popnn.NonLinearityType.RELU, x, program), pl.Tensor)
     assert_type(poplin.matMul(graph, x, x, program, pl.FLOAT), pl.Tensor)

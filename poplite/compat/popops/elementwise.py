@@ -19,7 +19,7 @@ codelets/CheckAccuracyWhenCast.hpp, for that product; `popops/Cast.hpp`, `popops
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from inspect import Parameter, Signature
 from types import MappingProxyType
 from typing import Any, TypeAlias, overload
@@ -49,6 +49,7 @@ from poplite.compat.popops.expr import (
     UnaryOpType,
     described,
 )
+from poplite.compat.popops.form_types import BinaryForms, TernaryForms, UnaryForms
 from poplite.compat.poputil import output_mapping
 from poplite.errors import (
     ControlProgramError,
@@ -77,8 +78,6 @@ _KINDS: tuple[type[OpType], ...] = (UnaryOpType, BinaryOpType, TernaryOpType)
 """Types of operations, by number of operands."""
 
 _EITHER = Parameter.POSITIONAL_OR_KEYWORD
-
-Forms = tuple[Callable[..., Tensor], Callable[..., None], Callable[..., None]]
 
 TOLERANCE = "scalarMultiplyFloatToHalfTolerance"
 """The option for the relative error allowed when the scalar is rounded; by default 1e-6."""
@@ -319,7 +318,13 @@ def _new(graph: Graph, made: Any, inputs: Sequence[Any], name: str, prog: Steps)
     return ops.map(made, mapping=mapping, name=name, program=prog)
 
 
-def forms(name: str, operation: OpType) -> Forms:
+@overload
+def forms(name: str, operation: UnaryOpType) -> UnaryForms: ...
+@overload
+def forms(name: str, operation: BinaryOpType) -> BinaryForms: ...
+@overload
+def forms(name: str, operation: TernaryOpType) -> TernaryForms: ...
+def forms(name: str, operation: OpType) -> Any:
     """Return the three forms of an operation: new, in place, with output."""
     operands = "abc"[: 1 + _KINDS.index(type(operation))]
     count = len(operands)

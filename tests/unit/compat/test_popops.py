@@ -16,7 +16,7 @@ import poplite as pl
 from helpers.depth import interpreted
 from helpers.running import ROOT
 from poplite.compat import poplin, popnn, popops, poprand, popsparse, poputil
-from poplite.compat.popops import Operation, ReduceParams, SingleReduceOp, expr as pe
+from poplite.compat.popops import Operation, ReduceParams, SingleReduceOp, expr as pe, form_types
 
 
 def untyped(value: object) -> Any:
@@ -396,7 +396,7 @@ def test_mappings_and_broadcasts(bench: Bench) -> None:
     ("call", "error", "message"),
     [
         (
-            lambda b, x: popops.add(b.graph, x, b.prog),
+            lambda b, x: popops.add(b.graph, x, b.prog),  # type: ignore[call-arg]
             pl.ElementTypeError,
             "popops.add: invalid call with 3 arguments",
         ),
@@ -511,6 +511,28 @@ def test_the_documentation_lists_what_there_is() -> None:
     }
     assert public <= listed, sorted(public - listed)
     assert listed <= public
+
+
+@pytest.mark.parametrize(
+    ("function", "kind"),
+    [
+        (popops.abs, form_types.OneOperand),
+        (popops.absInPlace, form_types.OneOperand),
+        (popops.absWithOutput, form_types.OneOperandWithOutput),
+        (popops.add, form_types.TwoOperands),
+        (popops.addInPlace, form_types.TwoOperands),
+        (popops.addWithOutput, form_types.TwoOperandsWithOutput),
+        (popops.clamp, form_types.ThreeOperands),
+        (popops.clampInPlace, form_types.ThreeOperands),
+        (popops.clampWithOutput, form_types.ThreeOperandsWithOutput),
+    ],
+)
+def test_type_checkers_see_the_parameters_of_each_form(
+    function: Callable[..., object], kind: type[Callable[..., object]]
+) -> None:
+    _, *stated = inspect.signature(kind.__call__).parameters.values()
+    plain = [each.replace(annotation=inspect.Parameter.empty) for each in stated]
+    assert plain == [*inspect.signature(function).parameters.values()]
 
 
 def test_arguments_may_be_named_and_signatures_are_seen() -> None:

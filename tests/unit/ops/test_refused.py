@@ -293,17 +293,17 @@ WRONG: dict[str, tuple[Call, str, str]] = {
         "inout=('weights',)",
     ),
     "abs": (
-        lambda x: popops.abs(GRAPH, [1], STEPS),
+        lambda x: popops.abs(GRAPH, [1], STEPS),  # type: ignore[arg-type]
         "popops.abs: a is [1]",
         "pass a tensor, such as one from graph.add_variable, or a number",
     ),
     "neg": (
-        lambda x: popops.neg(GRAPH, pl.QUARTER, STEPS),
+        lambda x: popops.neg(GRAPH, pl.QUARTER, STEPS),  # type: ignore[arg-type]
         "popops.neg: a is QUARTER",
         "pass a tensor, such as one from graph.add_variable, or a number",
     ),
     "addInPlace": (
-        lambda x: popops.addInPlace(GRAPH, np.arange(3), (1, 1), STEPS),
+        lambda x: popops.addInPlace(GRAPH, np.arange(3), (1, 1), STEPS),  # type: ignore[arg-type]
         "popops.addInPlace: a is array([0, 1, 2])",
         "pass a tensor, such as one from graph.add_variable, or a number",
     ),
