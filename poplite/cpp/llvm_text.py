@@ -152,6 +152,14 @@ def _digest(path: str) -> str:
 
 def _compiled(file: CodeletUnit, compiler: CodeletCompiler) -> str:
     source = file.source
+    for each in file.includes:  # a unit from a file may be older than what it includes
+        if _digest(each.path) != each.digest:
+            raise VertexCompileError(
+                f"{each.path!r} is not the file that C++ codelets of {source.shown} included",
+                at=source.at(1, "<module>"),
+                found="it has changed, or is missing, since they were saved",
+                fix="restore it, or save the program again",
+            )
     command = [*compiler.words, *source.meaning(), *FLAGS]
     if compiler.major > 15:  # clang 15 rounds each half by itself
         command += ["-Xclang", "-ffloat16-excess-precision=none"]

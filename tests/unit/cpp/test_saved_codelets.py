@@ -38,10 +38,10 @@ print(engine.read("x").tolist())
 """
 
 
-def saved(folder: Path) -> list[Path]:
+def saved(folder: Path, codelets: str | Path = TEXT) -> list[Path]:
     """Write a graph and an executable with a vertex of the class."""
     graph = pl.Graph(pl.Target(tiles=1))
-    graph.add_codelets(TEXT)
+    graph.add_codelets(codelets)
     x = graph.add_variable(pl.FLOAT, (3,), "x", mapping=0, initial_value=[1, 2, 3])
     graph.create_host_read("x", x)
     step = graph.add_compute_set("step")
@@ -94,6 +94,24 @@ def test_a_description_that_is_not_that_of_the_text_is_refused(tmp_path: Path) -
     assert done.returncode == 1
     assert "Error" in done.stderr
     assert "[2.0" not in done.stdout
+
+
+@pytest.mark.parametrize("content", ["constexpr int factor = 3;\n", None])
+def test_a_program_is_refused_after_a_change_of_what_its_text_includes(
+    content: str | None, tmp_path: Path
+) -> None:
+    included, text = tmp_path / "own.hpp", tmp_path / "twice.cpp"
+    included.write_text("constexpr int factor = 2;\n")
+    text.write_text('#include "own.hpp"\n' + TEXT.replace("*= 2", "*= factor"))
+    paths = saved(tmp_path, text)
+    assert loaded(paths[1], "codelets", tmp_path / "0").stdout == "[2.0, 4.0, 6.0]\n"
+    if content is None:
+        included.unlink()
+    else:
+        included.write_text(content)
+    for path in paths:
+        done = loaded(path, "codelets", tmp_path / "1")
+        assert f"'{included}' is not the file that C++ codelets of" in done.stderr
 
 
 def test_a_file_is_loaded_where_its_class_is_known(tmp_path: Path) -> None:
