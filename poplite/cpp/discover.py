@@ -100,12 +100,20 @@ class _Unit:
 
     def _parse(self) -> TranslationUnit:
         """Return the parsed text, with a probe for each base that depends on arguments."""
-        from clang.cindex import Index
+        from clang.cindex import Index, TranslationUnitLoadError
 
         while True:
             probes = self.bases.probes
             texts = [(self._path, self._content + probes.encode()), (_PRELUDE_PATH, _PRELUDE)]
-            self._parsed = Index.create().parse(self._path, self._arguments, texts)
+            try:
+                self._parsed = Index.create().parse(self._path, self._arguments, texts)
+            except TranslationUnitLoadError:
+                raise VertexCompileError(
+                    f"C++ codelets of {self.source.shown} cannot be read",
+                    at=self.source.at(1, "<module>"),
+                    found=f"flags {' '.join(self.source.flags)!r}",
+                    fix="give flags of a compiler, such as -Ifolder and -DNAME=3",
+                ) from None
             classes = [each for each in self._declared(self._parsed.cursor) if _is_class(each)]
             for each in classes:
                 self.bases.look(each)

@@ -409,7 +409,7 @@ def test_so_does_one_for_registers_that_this_processor_has_not(
     class Others(AmpMatMul[pl.FLOAT]):
         """The same, of which no form is known."""
 
-    module = import_module("poplite.vertex.compute.identity")
+    module = import_module("poplite.vertex.compute.meaning")
     is_long = not module.has_long_registers()
     monkeypatch.setattr(module, "has_long_registers", lambda: is_long)
     form = module.faster_form(Others)

@@ -336,6 +336,12 @@ REFUSED = [
 ]
 
 
+@pytest.mark.parametrize("flags", ["word", "-nosuch"])
+def test_flags_that_a_compiler_does_not_know_are_named(flags: str) -> None:
+    with pytest.raises(pl.VertexCompileError, match=f"(?s)C\\+\\+ codelets of.*{flags}"):
+        pl.Graph(pl.Target(tiles=1)).add_codelets(HEAD, flags)
+
+
 @pytest.mark.parametrize(("line", "why"), REFUSED)
 def test_a_class_that_cannot_run_is_refused_when_a_vertex_is_added(line: str, why: str) -> None:
     text = HEAD + (
