@@ -167,7 +167,7 @@ class NamedClass:
     Attributes:
         name: its name within its module, or within the function that defines it.
         elements: the element types of a template.
-        code: an identification of its code.
+        code: a fingerprint of its code.
         recipe: the recipe of a generated class; None for a class that a user wrote.
     """
 

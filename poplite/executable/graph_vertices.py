@@ -65,7 +65,7 @@ from poplite.view import View, empty, storages
 # Descriptions of vertex classes in the file of a graph, and the classes to which they refer.
 #
 # A file names a class by its module and its name in it, a template also by its element types, and
-# contains its declared fields and an identification of its code. A class is looked up among the
+# contains its declared fields and a fingerprint of its code. A class is looked up among the
 # classes that the user passes, then among those already defined in that module, then among those of
 # `poplite.vertices`; no name in a file is ever imported. A function may have made several classes
 # with one name, so the class with the same code is used. If there is none, a class without code

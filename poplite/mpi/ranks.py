@@ -1,6 +1,6 @@
 """The ranks of a job: the channel that their devices share, their agreement about each call.
 
-    the user's            used only to make the two others, and to find missing ranks on a timeout
+    the user's            used only to make the other two, and to find missing ranks on a timeout
     words                 messages about calls; the tag is the number of the device
     data                  data of programs; the tag is a number that no other device has
 

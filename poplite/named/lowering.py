@@ -1,7 +1,7 @@
 """Named operations as expressions of `poplite.ops`, whose leaves are views of tensors.
 
 Each expression is requested by *slots*: its dimensions are in the order of the slots, so axes are
-paired here and not by later positions. Order, parts and broadcasts are passed down to the leaves,
+paired here, not later by position. Order, parts and broadcasts are passed down to the leaves,
 where they are views; above a result that has to be stored (a sum, a product), they are views of its
 variable.
 

@@ -619,7 +619,7 @@ _REFUSED = {
 
 
 def refuse_operators(tensor_class: type[T]) -> type[T]:
-    """Add operators and conversions that raise an error to a class.
+    """Add to a class operators and conversions that raise an error.
 
     They are not defined in the class body, so that type checkers refuse them.
     """
