@@ -81,43 +81,52 @@ def llvm_text(file: CodeletUnit) -> str:
     Raises `VertexCompileError` for errors of the C++ text, with the first lines that it writes.
     """
     name = digest([__name__], "text", text_identity(file))
-    _check_embedded(file, name)
-    if file.digest in _embedded and codelet_unit(file.source).codelets != file.codelets:
-        raise VertexCompileError(
-            f"the description of C++ codelets of {file.source.shown} is not that of their text",
-            at=file.source.at(1, "<module>"),
-            fix="save the file again",
-        )
+    if file in _embedded:
+        _check_embedded(file, name)
     return kept_text(name, lambda: _compiled(file, codelet_compiler()))
 
 
-_allowed: set[str] = set()
-"""Digests of texts that a caller of this process gave, or allowed to be compiled."""
+_allowed: set[CodeletUnit] = set()
+"""Units that a caller of this process gave, or allowed to be compiled."""
 
-_embedded: set[str] = set()
-"""Digests of texts that come from files, whose descriptions may be wrong."""
+_embedded: set[CodeletUnit] = set()
+"""Units that come from files, so that what they say of their text may be wrong."""
 
 
 def may_compile(unit: CodeletUnit) -> None:
     """Allow the text of a unit to be compiled."""
-    _allowed.add(unit.digest)
+    _allowed.add(unit)
 
 
-def only_read(unit: CodeletUnit) -> None:
-    """Note that a unit comes from a file, so that its text is only found in the cache."""
-    _embedded.add(unit.digest)
+def from_file(unit: CodeletUnit) -> None:
+    """Note that a unit comes from a file."""
+    _embedded.add(unit)
 
 
 def _check_embedded(unit: CodeletUnit, name: str) -> None:
-    """Refuse a unit of a file if nobody asked for its text, or if it describes another text."""
-    if unit.digest in _allowed or unit.digest not in _embedded:
-        return
-    if not (is_kept(name) and is_kept(_name_of(unit.source))):
+    """Refuse a unit of a file if nobody asked for its text, or if it does not describe its text."""
+    at = unit.source.at(1, "<module>")
+    if unit not in _allowed and not (is_kept(name) and is_kept(_name_of(unit.source))):
         raise VertexCompileError(
             f"C++ codelets of {unit.source.shown} were never compiled on this machine",
-            at=unit.source.at(1, "<module>"),
+            at=at,
             found="the file has their text, which loading does not compile",
             fix="pass codelets=True to load, or give the text to graph.add_codelets first",
+        )
+    for each in unit.includes:
+        if _digest(each.path) != each.digest:
+            raise VertexCompileError(
+                f"{each.path!r} is not the file that C++ codelets of {unit.source.shown} included",
+                at=at,
+                found="it has changed, or is missing, since they were saved",
+                fix="restore it, or save the program again",
+            )
+    # All of it, since it also has texts that are compiled in place of included files.
+    if codelet_unit(unit.source) != unit:
+        raise VertexCompileError(
+            f"the description of C++ codelets of {unit.source.shown} is not that of their text",
+            at=at,
+            fix="save the file again",
         )
 
 
@@ -136,7 +145,7 @@ def _key(source: CodeletSource, compiler: CodeletCompiler) -> tuple[object, ...]
 def _headers() -> str:
     """Return the digest of our headers."""
     files = sorted(HEADERS.rglob("*"))
-    texts = [(str(f.relative_to(HEADERS)), f.read_text()) for f in files if f.is_file()]
+    texts = [(str(f.relative_to(HEADERS)), f.read_text("utf-8")) for f in files if f.is_file()]
     return digest([__name__], texts)
 
 
@@ -152,14 +161,6 @@ def _digest(path: str) -> str:
 
 def _compiled(file: CodeletUnit, compiler: CodeletCompiler) -> str:
     source = file.source
-    for each in file.includes:  # a unit from a file may be older than what it includes
-        if _digest(each.path) != each.digest:
-            raise VertexCompileError(
-                f"{each.path!r} is not the file that C++ codelets of {source.shown} included",
-                at=source.at(1, "<module>"),
-                found="it has changed, or is missing, since they were saved",
-                fix="restore it, or save the program again",
-            )
     command = [*compiler.words, *source.meaning(), *FLAGS]
     if compiler.major > 15:  # clang 15 rounds each half by itself
         command += ["-Xclang", "-ffloat16-excess-precision=none"]
@@ -169,7 +170,7 @@ def _compiled(file: CodeletUnit, compiler: CodeletCompiler) -> str:
     with tempfile.TemporaryDirectory() as folder:
         # Not from standard input: quoted includes would be sought in the working directory.
         unit, written = Path(folder) / "codelets.cpp", Path(folder) / "codelets.ll"
-        unit.write_text(full_text(file))
+        unit.write_text(full_text(file), "utf-8")
         done = subprocess.run(
             [*command, *_overlay(file, Path(folder)), str(unit), "-o", str(written)],
             stdin=subprocess.DEVNULL,
@@ -180,7 +181,7 @@ def _compiled(file: CodeletUnit, compiler: CodeletCompiler) -> str:
         )
         if done.returncode:
             raise _refused(source, done.stderr)
-        return written.read_text()
+        return written.read_text("utf-8")
 
 
 def _refused(source: CodeletSource, said: str) -> VertexCompileError:
@@ -221,7 +222,7 @@ def _overlay(file: CodeletUnit, folder: Path) -> list[str]:
     roots = []
     for number, each in enumerate(file.replaced):
         copy = folder / f"{number}.txt"
-        copy.write_text(each.text)
+        copy.write_text(each.text, "utf-8")
         name = os.path.abspath(each.path)
         roots.append({"type": "file", "name": name, "external-contents": str(copy)})
     listed = folder / "overlay.yaml"

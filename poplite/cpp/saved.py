@@ -8,7 +8,7 @@ of this machine was given the same text; otherwise the text is compiled only whe
 from __future__ import annotations
 
 from poplite.cpp.codelets import CodeletUnit
-from poplite.cpp.llvm_text import may_compile, only_read
+from poplite.cpp.llvm_text import from_file, may_compile
 from poplite.cpp.vertex_classes import CppMeaning, vertex_classes
 from poplite.frozen import frozen
 from poplite.vertex.compute.meaning import stored_meaning
@@ -48,5 +48,7 @@ def fault_of_codelet(recipe: CodeletRecipe) -> str | None:
 def class_of_codelet(recipe: CodeletRecipe, *, compiles: bool) -> type[Vertex]:
     """Return the class of a valid recipe from a file; `compiles` allows to compile its text."""
     for unit in recipe.units:
-        (may_compile if compiles else only_read)(unit)
+        from_file(unit)
+        if compiles:
+            may_compile(unit)
     return vertex_classes(recipe.units[0], recipe.units[1:])[recipe.name]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +16,8 @@ import pytest
 import poplite as pl
 from helpers.cpp import HEAD, needs_cpp
 from helpers.ranks import ended, needs_mpi, on_ranks
+from poplite.cpp.codelets import CodeletSource, ReplacedFile
+from poplite.cpp.llvm_text import codelet_unit, from_file, llvm_text, may_compile
 
 pytestmark = needs_cpp
 
@@ -94,6 +98,37 @@ def test_a_description_that_is_not_that_of_the_text_is_refused(tmp_path: Path) -
     assert done.returncode == 1
     assert "Error" in done.stderr
     assert "[2.0" not in done.stdout
+
+
+@pytest.mark.parametrize("place", ["replaced", "trapped"])
+def test_a_file_cannot_change_a_text_that_this_process_was_given(place: str) -> None:
+    unit = codelet_unit(CodeletSource(TEXT, None))
+    may_compile(unit)
+    changes: dict[str, Any] = {
+        "replaced": (ReplacedFile("/own.hpp", "#define x y"),),
+        "trapped": ((len(TEXT) - 50, len(TEXT) - 6),),
+    }
+    forged = dataclasses.replace(unit, **{place: changes[place]})
+    from_file(forged)
+    with pytest.raises(pl.VertexCompileError, match="never compiled|is not that of their text"):
+        llvm_text(forged)
+
+
+def test_texts_are_utf_8_in_every_locale(tmp_path: Path) -> None:
+    script = tmp_path / "run.py"
+    text = TEXT + "// \u00e9 \u4e2d\n"
+    script.write_text(
+        f"import poplite as pl\nprint(list(pl.Graph().add_codelets({text!a})))\n", "utf-8"
+    )
+    environment = {
+        **os.environ,
+        **{"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        "POPLITE_CACHE_DIR": str(tmp_path / "cache"),
+    }
+    done = subprocess.run(
+        [sys.executable, str(script)], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "['Twice']\n", done.stderr
 
 
 @pytest.mark.parametrize("content", ["constexpr int factor = 3;\n", None])
